@@ -198,6 +198,38 @@ def lint_interface(root):
         return [str(why)]
 
 
+# ---- numbers in messages ----------------------------------------------------------------------------------------
+
+LITERALS = re.compile(r'(?<![\w\'\\])(?:"(?:[^"\\\n]|\\.)*"|PRI[diu](?:8|16|32|64))(?:\s+(?:"(?:[^"\\\n]|\\.)*"|PRI[diu](?:8|16|32|64)))*')
+PLURAL_NOUNS = ("arguments|blocks|children|chains|chunks|clauses|crashes|elements|entries|files|frames|functions|graphs|"
+                "jumps|lines|messages|modules|names|notes|objects|places|pointers|probes|processes|rows|sessions|stacks|symbols|tables|threads|values")
+COUNTED = re.compile(rf"(.*?)%(?:z|l|ll)?[diu] ((?!makes)(?:[a-z]{{3,}} )?(?:{PLURAL_NOUNS}))\b(.*)")
+LIMIT_BEFORE = re.compile(r"(?:than|at most|the first|has|takes|stacks of) $")
+TABLES_OF_NUMBERS = {"src/agg/text.c", "src/sym/sym.c", "src/unwind/unwind.c"}  # what -x debug prints, for developers
+LIMIT_BEHIND = re.compile(r" (?:are too many|in processes are too many|in all|of (?:%u|%zu) bytes)|.* (?:may have|allows|the kernel takes|have ids that begin) ")
+
+
+def plural_faults(text):
+    """The messages of a C source that say "1 places": a number that is counted, and a noun that is a plural whatever the number. Limits and
+    numbers that exceed them are more than 1, and the second text of "n == 1 ? ... : ..." has its number."""
+    for m in LITERALS.finditer(text):
+        if text[:m.start()].rstrip().endswith(":"):
+            continue
+        message = "".join(part or conversion for part, conversion in re.findall(r'"((?:[^"\\]|\\.)*)"|PRI([diu])\d+', m.group()))
+        for number in COUNTED.finditer(message):
+            if not LIMIT_BEFORE.search(number.group(1)) and not LIMIT_BEHIND.match(number.group(3)):
+                yield text.count("\n", 0, m.start()) + 1, number.group(2)
+
+
+def lint_plurals(root):
+    faults = []
+    for path in tree_files(root):
+        if path.startswith("src/") and path.endswith(".c") and path not in TABLES_OF_NUMBERS:
+            with open(os.path.join(root, path)) as f:
+                faults += [f"{path}:{line}: '1 {noun}' is no English: PLURAL() of base/text.h" for line, noun in plural_faults(f.read())]
+    return faults
+
+
 # ---- change log -------------------------------------------------------------------------------------------------
 
 def lint_changes(root):
@@ -219,7 +251,7 @@ def lint_changes(root):
     return faults + [f'"{name[:60]}..." stands there twice' for name in sorted({n for n in names if names.count(n) > 1})]
 
 
-LINTS = {"spdx": lint_spdx, "commits": lint_commits, "interface": lint_interface, "changes": lint_changes}
+LINTS = {"spdx": lint_spdx, "commits": lint_commits, "interface": lint_interface, "changes": lint_changes, "plurals": lint_plurals}
 
 
 def main():

@@ -13,6 +13,8 @@ struct strbuf;
 
 /* The ending of an English noun behind the number n: printf("%u probe%s", n, PLURAL(n)). */
 #define PLURAL(n) ((n) == 1 ? "" : "s")
+/* A word that goes with the number n: its verb, or a plural that has another ending. */
+#define WORD_FOR(n, one, many) ((n) == 1 ? (one) : (many))
 
 /*
  * Returns the number of bytes of the UTF-8 character at the begin of s, which has len bytes, and

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "bpf/attach.h"
+#include "base/text.h"
 #include "kernel/kernel.h"
 
 #define REFUSED_SHOWN 5
@@ -130,8 +131,9 @@ static struct err *refusals_report(struct attempt *at)
 				       "it, or one that it calls");
 	if (e || !at->nrefused || !at->opts->notice)
 		return e;
-	strbuf_addf(&text, "the kernel refuses probes at %" PRIu32 " functions: %s%s", at->nrefused,
-		    strbuf_text(&at->names), at->nrefused > REFUSED_SHOWN ? ", ..." : "");
+	strbuf_addf(&text, "the kernel refuses probes at %" PRIu32 " function%s: %s%s",
+		    at->nrefused, PLURAL(at->nrefused), strbuf_text(&at->names),
+		    at->nrefused > REFUSED_SHOWN ? ", ..." : "");
 	at->opts->notice(at->opts->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 	return NULL;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "bpf/attach.h"
+#include "base/text.h"
 #include "keeper/keeper.h"
 #include "kernel/quota.h"
 #include "target/code.h"
@@ -278,9 +279,10 @@ static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *
 	if (!e && kept < *n) {
 		strbuf_addf(&notice,
 			    "%" PRIu32
-			    " places in '%s' are left out: process %d has changed its code "
+			    " place%s in '%s' %s left out: process %d has changed its code "
 			    "there, or is being debugged%s",
-			    *n - kept, p->file->name, (int)p->at,
+			    *n - kept, PLURAL(*n - kept), p->file->name,
+			    WORD_FOR(*n - kept, "is", "are"), (int)p->at,
 			    nmoved ? ", or jumps of another tracer lead around them" : "");
 		notice_give(at, &notice);
 	}
@@ -330,8 +332,9 @@ static struct err *attach_once(const struct attempt *at, const struct uprobe *p,
 static struct err *attach_failed(const struct uprobe *p, uint32_t n, struct err *e)
 {
 	if (!p->at)
-		return err_wrap(e, "cannot place %" PRIu32 " probes in '%s'", n, p->file->path);
-	return err_wrap(e, "cannot place %" PRIu32 " probes in '%s' of process %d", n,
+		return err_wrap(e, "cannot place %" PRIu32 " probe%s in '%s'", n, PLURAL(n),
+				p->file->path);
+	return err_wrap(e, "cannot place %" PRIu32 " probe%s in '%s' of process %d", n, PLURAL(n),
 			p->file->path, (int)p->at);
 }
 
@@ -419,8 +422,10 @@ static struct err *attach_file(struct attempt *at, struct uprobe *p, uint32_t n)
 	e = is_multi ? attach_pieces(at, p, n) : attach_singly(at, p, n);
 	if (!e && is_multi && at->nrefused) {
 		strbuf_addf(&notice,
-			    "%" PRIu32 " places in '%s' are left out: the kernel refuses them",
-			    at->nrefused, p->file->name);
+			    "%" PRIu32 " place%s in '%s' %s left out: the kernel refuses %s",
+			    at->nrefused, PLURAL(at->nrefused), p->file->name,
+			    WORD_FOR(at->nrefused, "is", "are"),
+			    WORD_FOR(at->nrefused, "it", "them"));
 		notice_give(at, &notice);
 	}
 	return e;

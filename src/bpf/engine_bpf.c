@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "bpf/attach.h"
+#include "base/text.h"
 #include "bpf/engine.h"
 #include "bpf/entry.h"
 #include "bpf/mapio.h"
@@ -168,8 +169,9 @@ static void unit_debug(const struct bpf_run *b, const struct loaded *l, const st
 		return;
 	strbuf_addf(
 		&text,
-		"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
-		l->as.name, c->insns.len, l->as.nprobes, l->budget.calls, l->budget.stack);
+		"BPF program '%s': %u instructions, %u probe%s, calls %u deep, %u bytes of stack",
+		l->as.name, c->insns.len, l->as.nprobes, PLURAL(l->as.nprobes), l->budget.calls,
+		l->budget.stack);
 	b->opts.debug(b->opts.ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }

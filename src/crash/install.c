@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "crash/config.h"
 #include "crash/entries.h"
 #include "crash/format.h"
@@ -575,8 +576,9 @@ static struct err *store_leave(const struct crash_paths *p, bool is_purge, const
 		return e;
 	}
 	if (all.len)
-		crash_note(notes, "%u crashes stay in '%s'; --purge removes them", all.len,
-			   p->store);
+		crash_note(notes, "%u crash%s in '%s'; --purge removes %s", all.len,
+			   WORD_FOR(all.len, " stays", "es stay"), p->store,
+			   WORD_FOR(all.len, "it", "them"));
 	(void)unlinkat(s.fd, CRASH_STORE_INSTALL, 0);
 	for (uint32_t i = 0; i < ARRAY_LEN(files) && !all.len; i++)
 		(void)unlinkat(s.fd, files[i], 0); /* it need not be there */

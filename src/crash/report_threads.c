@@ -63,7 +63,8 @@ static void frames_add(struct crash_report *r, const struct stack *s)
 	doc_open(&r->doc, "frames", '[');
 	for (uint32_t i = 0; i < n; i++) {
 		if (left_out && i == ENDS) {
-			doc_say(&r->doc, "    ... %u frames are left out ...\n", left_out);
+			doc_say(&r->doc, "    ... %u frame%s left out ...\n", left_out,
+				WORD_FOR(left_out, " is", "s are"));
 			i += left_out;
 		}
 		doc_open(&r->doc, NULL, '{');
@@ -264,6 +265,7 @@ void crash_report_threads(struct crash_report *r)
 	doc_close(&r->doc, ']');
 	doc_int(&r->doc, "threads-left-out", n - shown);
 	if (n > shown)
-		doc_say(&r->doc, "(%u further threads are left out)\n", n - shown);
+		doc_say(&r->doc, "(%u further thread%s left out)\n", n - shown,
+			WORD_FOR(n - shown, " is", "s are"));
 	strbuf_deinit(&tasks);
 }

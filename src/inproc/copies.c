@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "inproc/impl.h"
+#include "base/text.h"
 #include "target/code.h"
 
 #define COPY_NEAR      256u   /* bytes within which the window of a site lies, and its pad */
@@ -397,9 +398,9 @@ static void copied_tell(struct inproc *p, const struct inproc_copied *cd, uint32
 	if (!n || !cd->notice)
 		return;
 	strbuf_addf(&text,
-		    "%" PRIu32 " places of '%s' are left out where process %d has mapped its code "
+		    "%" PRIu32 " place%s of '%s' %s left out where process %d has mapped its code "
 		    "once more: %s",
-		    n, cd->file->name, (int)p->opts.pid, why);
+		    n, PLURAL(n), cd->file->name, WORD_FOR(n, "is", "are"), (int)p->opts.pid, why);
 	cd->notice(cd->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "dtrace.h"
+#include "base/text.h"
 #include "inproc/impl.h"
 #include "inproc/run.h"
 #include "patch/stub.h"
@@ -445,13 +446,14 @@ static void windows_tell(struct inproc *p, const struct loaded *l, const struct 
 		return;
 	if (ndiffer)
 		strbuf_addf(&text,
-			    "%" PRIu32 " places are left out: process %d has changed its code "
+			    "%" PRIu32 " place%s left out: process %d has changed its code "
 			    "there, or is being debugged",
-			    ndiffer, (int)p->opts.pid);
+			    ndiffer, WORD_FOR(ndiffer, " is", "s are"), (int)p->opts.pid);
 	if (nrefused)
 		strbuf_addf(&text,
-			    "%s%" PRIu32 " places are left out: process %d cannot be written there",
-			    ndiffer ? "; " : "", nrefused, (int)p->opts.pid);
+			    "%s%" PRIu32 " place%s left out: process %d cannot be written there",
+			    ndiffer ? "; " : "", nrefused, WORD_FOR(nrefused, " is", "s are"),
+			    (int)p->opts.pid);
 	opts->notice(opts->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
@@ -557,15 +559,16 @@ static void state_lead(struct inproc_run *r)
 
 static void windows_give_up(struct inproc *p, const struct loaded *l)
 {
+	uint32_t n = states_count(l, PATCH_HELD);
 	struct strbuf text = {0};
 
-	p->nleft_out += states_count(l, PATCH_HELD);
+	p->nleft_out += n;
 	if (!l->notice)
 		return;
 	strbuf_addf(&text,
-		    "%" PRIu32 " places are left out: a signal handler of process %d has "
-		    "interrupted them, and does not return",
-		    states_count(l, PATCH_HELD), (int)p->opts.pid);
+		    "%" PRIu32 " place%s left out: a signal handler of process %d has "
+		    "interrupted %s, and does not return",
+		    n, WORD_FOR(n, " is", "s are"), (int)p->opts.pid, WORD_FOR(n, "it", "them"));
 	l->notice(l->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }

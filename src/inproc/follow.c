@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "inproc/run.h"
+#include "base/text.h"
 #include "target/turn.h"
 
 #define ONE_TRY_NS     1u
@@ -132,9 +133,9 @@ static void stretch_tell(const struct inproc_run *r, const struct inproc_file *f
 	for (uint32_t i = s->from; i < s->to; i++)
 		n += s->l->states[i] != PATCH_IN && s->l->states[i] != PATCH_HELD;
 	strbuf_addf(&text,
-		    "%" PRIu32 " places of '%s' are left out: process %d has mapped it anew, and "
-		    "they cannot be written there",
-		    n, f->name, (int)r->p->opts.pid);
+		    "%" PRIu32 " place%s of '%s' %s left out: process %d has mapped it anew, and "
+		    "cannot be written there",
+		    n, PLURAL(n), f->name, WORD_FOR(n, "is", "are"), (int)r->p->opts.pid);
 	r->p->nleft_out += n;
 	if (n && opts->notice)
 		opts->notice(opts->notice_ctx, strbuf_text(&text));
@@ -263,9 +264,10 @@ static void stuck_tell(struct inproc *p, const struct attach_opts *opts)
 	p->is_stuck_told = true;
 	p->nleft_out += p->nstuck;
 	strbuf_addf(&text,
-		    "at least %" PRIu32 " places in code that process %d has mapped are left out: "
+		    "at least %" PRIu32 " place%s in code that process %d has mapped %s left out: "
 		    "its threads cannot be stopped now; this is tried again",
-		    p->nstuck, (int)p->opts.pid);
+		    p->nstuck, PLURAL(p->nstuck), (int)p->opts.pid,
+		    WORD_FOR(p->nstuck, "is", "are"));
 	if (opts->notice)
 		opts->notice(opts->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "arch/patch.h"
+#include "base/text.h"
 #include "inproc/impl.h"
 
 #define RETURN 0xc3 /* Intel SDM vol. 2B, RET */
@@ -48,9 +49,10 @@ bool inproc_jumps_hidden(pid_t pid, const taddr *addrs, uint32_t n, struct strbu
 	strbuf_clear(ret);
 	strbuf_addf(ret,
 		    "another tracer or debugger has breakpoints on %" PRIu32
-		    " functions of process %d that begin with a jump: meanwhile their probes do "
+		    " function%s of process %d that begin%s with a jump: meanwhile %s probes do "
 		    "not fire (-x inproc=off)",
-		    found, (int)pid);
+		    found, PLURAL(found), (int)pid, WORD_FOR(found, "s", ""),
+		    WORD_FOR(found, "its", "their"));
 	return true;
 }
 
@@ -66,8 +68,9 @@ bool inproc_returns_lost(pid_t pid, const taddr *addrs, uint32_t n, struct strbu
 	strbuf_clear(ret);
 	strbuf_addf(ret,
 		    "another tracer or debugger has put breakpoints on %" PRIu32
-		    " functions of process %d that are nothing but a return: their probes do not "
+		    " function%s of process %d that %s nothing but a return: %s probes do not "
 		    "fire any more (-x inproc=off)",
-		    found, (int)pid);
+		    found, PLURAL(found), (int)pid, WORD_FOR(found, "is", "are"),
+		    WORD_FOR(found, "its", "their"));
 	return true;
 }

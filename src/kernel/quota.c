@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "kernel/capabilities.h"
 #include "kernel/cpu_budget.h"
@@ -527,7 +528,7 @@ static struct err *spent_err(enum quota_kind kind, const struct others *o, uint6
 	if (kind == QUOTA_SESSIONS) /* n: the others */
 		return err_hint(err_new("%s has %" PRIu64 " session%s already, and the quota is "
 					"%s (%s)",
-					q.who, n, n == 1 ? "" : "s", text, origin),
+					q.who, n, PLURAL(n), text, origin),
 				"one of them is process %d: it, or the dtrace that it belonged to, "
 				"has not ended",
 				(int)o->pid);
@@ -545,8 +546,8 @@ static struct err *spent_err(enum quota_kind kind, const struct others *o, uint6
 					bytes_to_mibs(wanted), others, text, origin),
 				"smaller buffers (-b, -x aggsize, -x dynvarsize), or ask root for "
 				"more");
-	return err_hint(err_new("%" PRIu64 " probes%s; the quota is %s (%s)", wanted, others, text,
-				origin),
+	return err_hint(err_new("%" PRIu64 " probe%s%s; the quota is %s (%s)", wanted,
+				PLURAL(wanted), others, text, origin),
 			"name fewer probes, or ask root for more");
 }
 

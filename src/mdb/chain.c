@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "base/hashmap.h"
+#include "base/text.h"
 #include "mdb/heap.h"
 #include "mdb/nodes.h"
 #include "mdb/roots.h"
@@ -283,7 +284,8 @@ static void nodes_show(struct chain_search *c, uint32_t node)
 	left_out = chain.len > SHOWN_FIRST + SHOWN_LAST ? chain.len - SHOWN_FIRST - SHOWN_LAST : 0;
 	for (uint32_t i = 0; i < chain.len && !c->m->is_interrupted; i++) {
 		if (left_out && i == SHOWN_FIRST) {
-			emit_say(&c->m->out, "%16s (%u more objects)\n", "...", left_out);
+			emit_say(&c->m->out, "%16s (%u more object%s)\n", "...", left_out,
+				 PLURAL(left_out));
 			i += left_out;
 			word = object_word(c->s, &c->s->objects.data[chain.data[i - 1]]);
 		}

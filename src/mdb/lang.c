@@ -337,7 +337,7 @@ static void bytes_write(struct writer *w, const struct value *v)
 	}
 	left_out = items_left(v, i);
 	if (left_out)
-		strbuf_addf(w->out, " ... %" PRIu64 " more bytes", left_out);
+		strbuf_addf(w->out, " ... %" PRIu64 " more byte%s", left_out, PLURAL(left_out));
 	strbuf_addc(w->out, '>');
 }
 
@@ -840,8 +840,8 @@ static void pieces_show(struct mdb *m, const struct lang *l, uint64_t word)
 					 p->at, p->from, p->from + p->n);
 			else
 				emit_say(&m->out,
-					 "    %" PRIx64 ": %" PRIu64 " characters of %u byte%s\n",
-					 p->at + p->from * MAX(p->width, 1u), p->n,
+					 "    %" PRIx64 ": %" PRIu64 " character%s of %u byte%s\n",
+					 p->at + p->from * MAX(p->width, 1u), p->n, PLURAL(p->n),
 					 MAX(p->width, 1u), PLURAL(MAX(p->width, 1u)));
 		}
 		for (uint32_t i = (uint32_t)v.said.pieces.len; i--;)

@@ -208,8 +208,8 @@ static void groups_show(struct mdb *m, struct census *s, struct object_filter *f
 	vec_deinit(&shown);
 	free(groups);
 	if (s->nlost)
-		emit_say(&m->out, "(%" PRIu64 " bytes between objects are none that are known)\n",
-			 s->nlost);
+		emit_say(&m->out, "(%" PRIu64 " byte%s between objects %s of none that is known)\n",
+			 s->nlost, PLURAL(s->nlost), WORD_FOR(s->nlost, "is", "are"));
 }
 
 static void groups_list(struct mdb *m, struct census *s, struct object_filter *f)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "mdb/heap.h"
+#include "base/text.h"
 #include "mdb/impl.h"
 
 #define BAR 30 /* characters of the longest bar */
@@ -49,7 +50,8 @@ void heap_notes_show(struct mdb *m, const struct heap *h)
 	for (uint32_t i = 0; i < h->damages.len; i++)
 		damage_row(m, &h->damages.data[i]);
 	if (h->nhidden)
-		emit_say(&m->out, "damaged: %" PRIu64 " more places\n", h->nhidden);
+		emit_say(&m->out, "damaged: %" PRIu64 " more place%s\n", h->nhidden,
+			 PLURAL(h->nhidden));
 	if (h->is_cut)
 		emit_say(&m->out, "there are more chunks: the first %u are shown\n", h->chunks.len);
 	if (h->other)
@@ -60,7 +62,8 @@ void heap_notes_show(struct mdb *m, const struct heap *h)
 	if (!h->has_counts || mapped.n == h->nmapped)
 		return;
 	emit_row(&m->out);
-	emit_say(&m->out, "mmapped chunks: %" PRIu64 " were found, malloc has counted ", mapped.n);
+	emit_say(&m->out, "mmapped chunks: %" PRIu64 " %s found, malloc has counted ", mapped.n,
+		 WORD_FOR(mapped.n, "was", "were"));
 	emit_int(&m->out, "counted-mmapped", h->nmapped, 1);
 	emit_end(&m->out);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/hashmap.h"
+#include "base/text.h"
 #include "mdb/blocktype.h"
 #include "mdb/census.h"
 #include "mdb/impl.h"
@@ -68,25 +69,26 @@ static void heap_notes_add(struct survey *s, const struct heap *h)
 		note_add(s,
 			 "the heap is damaged at %" PRIu64 " place%s, the first of which is at "
 			 "0x%" PRIx64 " (%s): some blocks are not known",
-			 h->damages.len + h->nhidden, h->damages.len + h->nhidden == 1 ? "" : "s",
+			 h->damages.len + h->nhidden, PLURAL(h->damages.len + h->nhidden),
 			 h->damages.data[0].at, h->damages.data[0].what);
 	if (h->is_cut)
 		note_add(s, "there are more than %u blocks: the others were not looked at",
 			 h->chunks.len);
 	if (h->has_counts && nmapped != h->nmapped)
 		note_add(s,
-			 "%" PRIu64 " blocks with a mapping of their own were found, malloc has "
+			 "%" PRIu64 " block%s found with a mapping of %s own, malloc has "
 			 "counted %u",
-			 nmapped, h->nmapped);
+			 nmapped, WORD_FOR(nmapped, " was", "s were"),
+			 WORD_FOR(nmapped, "its", "their"), h->nmapped);
 }
 
 static void missing_note_add(struct survey *s, const struct reach *r)
 {
 	if (r->missing)
 		note_add(s,
-			 "%" PRIu64 " bytes cannot be read: what is held only from there is shown "
+			 "%" PRIu64 " byte%s cannot be read: what is held only from there is shown "
 			 "as leaked",
-			 r->missing);
+			 r->missing, PLURAL(r->missing));
 }
 
 /* ---- leaks ----------------------------------------------------------------------------------- */
@@ -229,9 +231,11 @@ static void blocks_count(struct survey *s, struct mdb *m, struct reach *r, const
 	blocktypes_destroy(types);
 	if (nothers)
 		note_add(s,
-			 "%" PRIu64 " blocks of malloc, %" PRIu64 " bytes, have objects of %s in "
-			 "them, and are not among the blocks",
-			 nothers, nother_bytes, lang_name(&c->lang));
+			 "%" PRIu64 " block%s of malloc, %" PRIu64 " bytes, %s objects of %s in "
+			 "%s, and %s not among the blocks",
+			 nothers, PLURAL(nothers), nother_bytes, WORD_FOR(nothers, "has", "have"),
+			 lang_name(&c->lang), WORD_FOR(nothers, "it", "them"),
+			 WORD_FOR(nothers, "is", "are"));
 }
 
 /* Makes one type of all blocks of which nothing but the size is known. */

@@ -168,7 +168,7 @@ static void place_add(struct strbuf *out, struct found *f)
 	strbuf_adds(out, ", ");
 	text_escape(out, die_source(&f->die), strlen(die_source(&f->die)));
 	if (size >= 0)
-		strbuf_addf(out, " (%d bytes)", size);
+		strbuf_addf(out, " (%d byte%s)", size, PLURAL(size));
 }
 
 static void ambiguity_tell(struct mdb *m, const struct wanted *w, struct found *taken,

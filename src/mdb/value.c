@@ -125,7 +125,8 @@ static struct err *index_step(struct mdb *m, uint64_t i, bool has_memory, struct
 	if (kind != TK_PTR && kind != TK_ARRAY)
 		return err_new("only arrays and pointers have elements");
 	if (kind == TK_ARRAY && info->nelems && i >= info->nelems)
-		return err_new("the array has %u elements, the first is [0]", info->nelems);
+		return err_new("the array has %u element%s, the first is [0]", info->nelems,
+			       PLURAL(info->nelems));
 	if (kind == TK_PTR)
 		e = pointer_follow(m, has_memory, v);
 	else

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "files/gate.h"
+#include "base/text.h"
 #include "flow/flow.h"
 #include "image/debugfile.h"
 #include "image/image.h"
@@ -95,11 +96,13 @@ static void reasons_show(struct mdb *m, const struct flow_census *n)
 		emit_end(&m->out);
 	}
 	emit_say(&m->out,
-		 "\nControl can enter at %u places of %" PRIu64
-		 " bytes: %u jump tables, %u landing "
-		 "pads,\n%u pointers in data; %u functions jump to where is not known. "
+		 "\nControl can enter at %u place%s of %" PRIu64
+		 " bytes: %u jump table%s, %u landing "
+		 "pad%s,\n%u pointer%s in data; %u function%s to where is not known. "
 		 "Functions are those of %s.\n",
-		 n->nmarks, n->code, n->ntables, n->nlandings, n->npointers, n->nunknown,
+		 n->nmarks, PLURAL(n->nmarks), n->code, n->ntables, PLURAL(n->ntables),
+		 n->nlandings, PLURAL(n->nlandings), n->npointers, PLURAL(n->npointers),
+		 n->nunknown, WORD_FOR(n->nunknown, " jumps", "s jump"),
 		 n->has_symbols ? "the symbol table" : ".eh_frame");
 }
 

@@ -214,11 +214,10 @@ void flame_set_begin(struct flame_page *f, const struct flame_set_info *info)
 void flame_set_end(struct flame_page *f)
 {
 	if (f->tree.nlost)
-		page_note(
-			&f->set_notes, true,
-			"%llu frames at the ends of stacks are left out: this graph has more than "
-			"%u different frames.",
-			(unsigned long long)f->tree.nlost, NODES_MAX);
+		page_note(&f->set_notes, true,
+			  "%llu frame%s at the ends of stacks left out: this graph has more than "
+			  "%u different frames.",
+			  (unsigned long long)f->tree.nlost, PLURAL(f->tree.nlost), NODES_MAX);
 	flame_encode(f);
 	tree_deinit(&f->tree);
 	page_notes_deinit(&f->set_notes);

@@ -395,14 +395,17 @@ static void pruned_note(const struct encoder *e, int64_t least)
 	}
 	if (nleft > nzero)
 		page_note(&e->f->set_notes, false,
-			  "%u frames with less than %" PRId64
-			  " (%.2g %% of the whole) each are left out, to keep the file small; the "
-			  "frames below them contain their values.",
-			  nleft - nzero, least,
-			  100 * (double)least / (double)MAX(weight_of(e, 0), 1));
+			  "%u frame%s with less than %" PRId64
+			  " (%.2g %% of the whole) each %s left out, to keep the file small; the "
+			  "frames below %s contain %s.",
+			  nleft - nzero, PLURAL(nleft - nzero), least,
+			  100 * (double)least / (double)MAX(weight_of(e, 0), 1),
+			  WORD_FOR(nleft - nzero, "is", "are"),
+			  WORD_FOR(nleft - nzero, "it", "them"),
+			  WORD_FOR(nleft - nzero, "its value", "their values"));
 	if (nzero)
-		page_note(&e->f->set_notes, false, "%u frames with the value 0 are not drawn.",
-			  nzero);
+		page_note(&e->f->set_notes, false, "%u frame%s with the value 0 %s not drawn.",
+			  nzero, PLURAL(nzero), WORD_FOR(nzero, "is", "are"));
 }
 
 void flame_encode(struct flame_page *f)
@@ -439,8 +442,9 @@ static void data_write(struct flame_page *f, struct strbuf *o)
 	struct strbuf facts = {0};
 
 	if (f->nskipped)
-		page_note(&f->notes, true, "%llu further graphs are left out: the file has %u MB.",
-			  (unsigned long long)f->nskipped, f->opts.max_bytes / 1000000);
+		page_note(&f->notes, true, "%llu further graph%s left out: the file has %u MB.",
+			  (unsigned long long)f->nskipped, WORD_FOR(f->nskipped, " is", "s are"),
+			  f->opts.max_bytes / 1000000);
 	if (!f->opts.is_part)
 		page_facts_add(&facts, &f->facts);
 	strbuf_addf(o, "{\"icicle\":%d,\"only\":%d,\"facts\":", f->opts.icicle, !f->opts.is_part);

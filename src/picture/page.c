@@ -117,8 +117,8 @@ void page_notes_json(struct strbuf *o, const struct page_notes *n)
 	if (n->nmore) {
 		struct strbuf more = {0};
 
-		strbuf_addf(&more, "%llu more messages are not listed here.",
-			    (unsigned long long)n->nmore);
+		strbuf_addf(&more, "%llu more message%s not listed here.",
+			    (unsigned long long)n->nmore, WORD_FOR(n->nmore, " is", "s are"));
 		note_json(o, more.data, true, n->list.len == 0);
 		strbuf_deinit(&more);
 	}

@@ -430,10 +430,11 @@ static void omitted_report(struct provider_env *env, const struct usdt_object *o
 			   omitted->ninside, o->file->file.name);
 	if (omitted->nnops)
 		env_notice(env,
-			   "%" PRIu32 " notes in '%s' are left out: their probes stand on 5-byte "
+			   "%" PRIu32 " note%s in '%s' %s left out: probes on 5-byte "
 			   "nops, which this kernel would turn into calls that may end the "
 			   "process",
-			   omitted->nnops, o->file->file.name);
+			   omitted->nnops, PLURAL(omitted->nnops), o->file->file.name,
+			   WORD_FOR(omitted->nnops, "is", "are"));
 }
 
 void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct usdt_object *o)

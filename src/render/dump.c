@@ -189,7 +189,8 @@ static void parked_text_add(const struct dump *d, const struct dump_form *how, s
 			continue;
 		strbuf_addf(out, "-----------------  %s", strbuf_text(&g->titles));
 		if (g->n > TITLES_MAX)
-			strbuf_addf(out, "; and %u others", g->n - TITLES_MAX);
+			strbuf_addf(out, "; and %u other%s", g->n - TITLES_MAX,
+				    PLURAL(g->n - TITLES_MAX));
 		strbuf_addf(out, "  -----------------\n%s", g->stack);
 	}
 	for (uint32_t i = d->nparked; i--;) { /* the first of a group comes last */

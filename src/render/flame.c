@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "picture/folded.h"
+#include "base/text.h"
 #include "render/frames.h"
 #include "render/picture.h"
 
@@ -154,7 +155,8 @@ static void flame_table_end(struct printer *p, const struct agg_table *t)
 
 	if (f->nnegative)
 		page_note(flame_notes(f->page), true,
-			  "%" PRIu64 " rows with values below 0 are not drawn.", f->nnegative);
+			  "%" PRIu64 " row%s with values below 0 %s not drawn.", f->nnegative,
+			  PLURAL(f->nnegative), WORD_FOR(f->nnegative, "is", "are"));
 	if (p->base) {
 		folded_walk(p->base, base_add, f);
 		page_note(flame_notes(f->page), false, "Compared with %s.", p->opts->flamebase);
@@ -227,8 +229,9 @@ static void folded_table_end(struct printer *p, const struct agg_table *t)
 
 	if (f->nnegative)
 		page_note(flame_page_notes(f->page), true,
-			  "@%s: %" PRIu64 " rows with values below 0 are not listed.",
-			  t->views[0]->agg->name, f->nnegative);
+			  "@%s: %" PRIu64 " row%s with values below 0 %s not listed.",
+			  t->views[0]->agg->name, f->nnegative, PLURAL(f->nnegative),
+			  WORD_FOR(f->nnegative, "is", "are"));
 }
 
 /* Lines of stacks have no room for sentences: they go to the handler of notices alone. */

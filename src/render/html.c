@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "render/frames.h"
+#include "base/text.h"
 #include "render/picture.h"
 #include "sym/sym.h"
 
@@ -523,7 +524,8 @@ static void html_table_end(struct printer *p, const struct agg_table *t)
 	}
 	if (f->nnegative)
 		page_note(flame_notes(f->flame), true,
-			  "%" PRIu64 " rows with values below 0 are not drawn.", f->nnegative);
+			  "%" PRIu64 " row%s with values below 0 %s not drawn.", f->nnegative,
+			  PLURAL(f->nnegative), WORD_FOR(f->nnegative, "is", "are"));
 	flame_set_end(f->flame);
 	flame_write(f->flame, "", &p->out);
 	strbuf_adds(&p->out, "</section>\n");
@@ -562,7 +564,8 @@ static void notices_write(struct printer *p)
 		nlisted += f->notices.data[i].times;
 	}
 	if (f->nnotices > nlisted)
-		strbuf_addf(&p->out, "<li>%" PRIu64 " more messages</li>\n", f->nnotices - nlisted);
+		strbuf_addf(&p->out, "<li>%" PRIu64 " more message%s</li>\n", f->nnotices - nlisted,
+			    PLURAL(f->nnotices - nlisted));
 	strbuf_adds(&p->out, f->nnotices ? "</ul><p class=\"facts\">" : "Nothing was lost. ");
 	strbuf_addf(&p->out, "Records: %" PRIu64 ". Tables: %" PRIu64 ". Time: ", f->nrecords,
 		    f->ntables);

@@ -372,7 +372,7 @@ static void table_text(const struct live_form *f, struct live_table *t, struct s
 	for (uint32_t i = 0; i < t->rows.len; i++)
 		table_line(o, t, &t->rows.data[i], most, MIN(width, 60u));
 	if (t->nmore)
-		strbuf_addf(o, "  %" PRIu64 " more rows\n", t->nmore);
+		strbuf_addf(o, "  %" PRIu64 " more row%s\n", t->nmore, PLURAL(t->nmore));
 }
 
 static uint32_t lines_count(const struct strbuf *text)
@@ -425,7 +425,7 @@ static void table_draw(struct live_form *f, const struct live_table *t, const st
 	if (*at && all + 1 > room) {
 		struct strbuf s = {0};
 
-		strbuf_addf(&s, "  ... %u more lines", all + 1 - room);
+		strbuf_addf(&s, "  ... %u more line%s", all + 1 - room, PLURAL(all + 1 - room));
 		screen_line(f->screen, SCREEN_PALE, s.data);
 		strbuf_deinit(&s);
 	}

@@ -2,6 +2,7 @@
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
+#include "base/text.h"
 #include "privilege/privilege.h"
 #include "d/parse/attr.h"
 #include "provider/providers.h"
@@ -482,7 +483,8 @@ struct err *compiler_compile(struct compiler *c, const struct program_text *t,
 	}
 	if (e)
 		return library_explain(c->library, e);
-	report_debug(c->report, "%s: %u clauses", *t->name ? t->name : "program", prog->nclauses);
+	report_debug(c->report, "%s: %u clause%s", *t->name ? t->name : "program", prog->nclauses,
+		     PLURAL(prog->nclauses));
 	p = xcalloc(1, sizeof(*p));
 	p->prog = prog;
 	p->name = program_name(t);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "image/debugfile.h"
 #include "image/image.h"
 #include "kernel/kernel.h"
@@ -215,8 +216,9 @@ static void prepare_debug(const struct stacks *s, const char *whose, const char 
 
 	if (!s->opts.debug)
 		return;
-	strbuf_addf(&text, "%s: %s of %u processes in %.1f ms, %.1f ms of a CPU", whose, what, n,
-		    (double)(now_ns() - since) / 1e6, (double)(worked_ns() - worked_since) / 1e6);
+	strbuf_addf(&text, "%s: %s of %u process%s in %.1f ms, %.1f ms of a CPU", whose, what, n,
+		    WORD_FOR(n, "", "es"), (double)(now_ns() - since) / 1e6,
+		    (double)(worked_ns() - worked_since) / 1e6);
 	s->opts.debug(s->opts.ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }

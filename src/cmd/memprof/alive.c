@@ -179,7 +179,7 @@ static void changes_print(const struct memprof *m, const struct survey *s, const
 			rest += c->rows[i].bytes;
 	if (nshown < c->n) {
 		size_text(text, sizeof(text), rest);
-		printf("... %zu more rows, %s\n", c->n - nshown, text);
+		printf("... %zu more row%s, %s\n", c->n - nshown, PLURAL(c->n - nshown), text);
 	}
 	if (is_difference) {
 		size_text(text, sizeof(text), c->bytes);

@@ -61,8 +61,9 @@ static void table_print(const struct memprof *m, const struct holders *h)
 		else
 			rest += h->chains.data[i].count;
 	if (nshown < h->chains.len)
-		printf("... %u more chains, to %" PRIu64 " objects\n",
-		       (uint32_t)h->chains.len - nshown, rest);
+		printf("... %u more chain%s, to %" PRIu64 " object%s\n",
+		       (uint32_t)h->chains.len - nshown, PLURAL(h->chains.len - nshown), rest,
+		       PLURAL(rest));
 	look_text_add(&type, h->type);
 	printf("%10" PRIu64 "  of %s", h->nobjects, strbuf_text(&type));
 	if (h->nunheld)

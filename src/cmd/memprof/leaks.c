@@ -73,7 +73,8 @@ static void table_print(const struct memprof *m, const struct survey *s)
 			rest += s->types.data[i].held;
 	if (nshown < s->types.len) {
 		size_text(text, sizeof(text), (int64_t)rest);
-		printf("... %u more rows, %s\n", (uint32_t)s->types.len - nshown, text);
+		printf("... %u more row%s, %s\n", (uint32_t)s->types.len - nshown,
+		       PLURAL(s->types.len - nshown), text);
 	}
 	sums_print(s);
 }

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "memprof.h"
+#include "base/text.h"
 
 #define NMODULES_MAX 32
 #define SITE_STACK   128 /* bytes of stack that operators new take until they call malloc() */
@@ -595,7 +596,8 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 			    a->list[i].module);
 	}
 	if (a->nodd)
-		say("%u functions of libraries with odd names are not followed", a->nodd);
+		say("%u function%s of libraries with odd names %s not followed", a->nodd,
+		    PLURAL(a->nodd), WORD_FOR(a->nodd, "is", "are"));
 	if (has_any)
 		return;
 	fputs("memprof: process has no file with the functions malloc() and free(), by their "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "base/text.h"
 
 static const struct runtime *const runtimes[] = {
 	&runtime_ruby,
@@ -67,7 +68,8 @@ static const struct runtime *runtime_find(struct objects *o)
 	functions_find(o->m, what.data, function_note, &f);
 	strbuf_deinit(&what);
 	if (f.nodd)
-		say("%u functions of libraries with odd names are not followed", f.nodd);
+		say("%u function%s of libraries with odd names %s not followed", f.nodd,
+		    PLURAL(f.nodd), WORD_FOR(f.nodd, "is", "are"));
 	for (size_t i = 0; i < NRUNTIMES; i++) {
 		if (!ret && f.runtimes[i].has[0]) {
 			ret = runtimes[i];

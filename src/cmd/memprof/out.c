@@ -196,7 +196,8 @@ static void objects_print(const struct memprof *m, const struct report *r)
 		nshown++;
 	}
 	if (nmore)
-		printf("... %zu more rows, %lld objects\n", nmore, (long long)rest);
+		printf("... %zu more row%s, %lld object%s\n", nmore, PLURAL(nmore), (long long)rest,
+		       PLURAL(rest));
 	if (!nshown && !r->is_difference)
 		nothing_print(r->tracing);
 	if (r->is_difference)
@@ -236,7 +237,7 @@ static void table_print(const struct memprof *m, const struct report *r)
 	}
 	if (nall > nshown) {
 		value_text(r, text, sizeof(text), rest);
-		printf("... %zu more rows, %s\n", nall - nshown, text);
+		printf("... %zu more row%s, %s\n", nall - nshown, PLURAL(nall - nshown), text);
 	}
 	value_text(r, text, sizeof(text), total);
 	printf("%10s  in %zu place%s, for %.1f s\n", text, nall, nall == 1 ? "" : "s", r->seconds);

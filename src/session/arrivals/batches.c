@@ -4,6 +4,7 @@
  * event has brought. A batch has a unit of its own.
  */
 #include "session/arrivals/impl.h"
+#include "base/text.h"
 #include "privilege/privilege.h"
 
 #define LINGER_NS     1000000000 /* BPF programs that began earlier have ended by then */
@@ -34,7 +35,7 @@ static bool clause_reads_args(const struct prog_clause *cl)
 static void drop_mistyped(struct arrivals *a, const struct session_clause *sc, struct probe_list *l)
 {
 	const struct probe *dropped = NULL;
-	uint32_t n = 0;
+	uint32_t n = 0, ndropped;
 
 	if (!l->probes.len || !sc->n || !clause_reads_args(sc->clause))
 		return;
@@ -43,13 +44,15 @@ static void drop_mistyped(struct arrivals *a, const struct session_clause *sc, s
 			l->probes.data[n++] = l->probes.data[i];
 		else
 			dropped = l->probes.data[i];
+	ndropped = l->probes.len - n;
 	if (dropped)
 		report_adjusted(
 			a->report,
-			"%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
+			"%u function%s of '%s' that %s come to '%s' %s not probed: args[] would be of "
 			"other types than those the clause was compiled for",
-			l->probes.len - n, dropped->mod,
-			probe_desc_text(a->live->arena, &sc->clause->desc));
+			ndropped, PLURAL(ndropped), dropped->mod, WORD_FOR(ndropped, "has", "have"),
+			probe_desc_text(a->live->arena, &sc->clause->desc),
+			WORD_FOR(ndropped, "is", "are"));
 	l->probes.len = n;
 }
 

@@ -7,6 +7,7 @@
 
 #include "agg/merge.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "consume/drops.h"
 #include "consume/stream.h"
 #include "keeper/keeper.h"
@@ -365,9 +366,11 @@ static void late_stacks_report(struct consumer *c)
 		n += __atomic_load_n(&control->cpu[cpu].late_stacks, __ATOMIC_RELAXED);
 	if (n > c->late_stacks)
 		report_notice(c->live->report,
-			      "%llu user stacks end with '%s': the file's unwind table was not "
+			      "%llu user stack%s with '%s': the file's unwind table was not "
 			      "loaded yet",
-			      (unsigned long long)(n - c->late_stacks), "[no unwind table yet]");
+			      (unsigned long long)(n - c->late_stacks),
+			      WORD_FOR(n - c->late_stacks, " ends", "s end"),
+			      "[no unwind table yet]");
 	c->late_stacks = n;
 }
 

@@ -244,12 +244,15 @@ static void fence_report(struct consumer *c)
 	if (n > c->fence_ended)
 		report_adjusted(
 			c->live->report,
-			"%" PRIu64 " process%s with probes in its code was ended: it "
+			"%" PRIu64 " process%s with probes in %s code %s ended: %s "
 			"executed a program that is not the user's (set-user-id, capabilities, "
 			"not readable), into which breakpoints would have come\n"
 			"trace it without probes of code, or start that program from a "
 			"process that has none",
-			n - c->fence_ended, n - c->fence_ended > 1 ? "es" : "");
+			n - c->fence_ended, WORD_FOR(n - c->fence_ended, "", "es"),
+			WORD_FOR(n - c->fence_ended, "its", "their"),
+			WORD_FOR(n - c->fence_ended, "was", "were"),
+			WORD_FOR(n - c->fence_ended, "it", "each"));
 	c->fence_ended = n;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "inproc/inproc.h"
+#include "base/text.h"
 #include "kernel/kernel.h"
 #include "patch/patch.h"
 #include "privilege/privilege.h"
@@ -383,11 +384,12 @@ static void whys_add(struct strbuf *text, const struct live_whys *w)
 void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const struct live_whys *lacks,
 		      const struct live_whys *relayed)
 {
-	uint32_t nrelayed = whys_count(relayed);
+	uint32_t nlacks = whys_count(lacks), nrelayed = whys_count(relayed);
 	struct strbuf text = {0};
 
-	strbuf_addf(&text, "%" PRIu32 " places probed in process %d itself, %" PRIu32 " by uprobes",
-		    n, (int)pid, whys_count(lacks));
+	strbuf_addf(&text,
+		    "%" PRIu32 " place%s probed in process %d itself, %" PRIu32 " by uprobe%s", n,
+		    PLURAL(n), (int)pid, nlacks, PLURAL(nlacks));
 	whys_add(&text, lacks);
 	if (nrelayed)
 		strbuf_addf(&text, ", %" PRIu32 " relayed to the kernel", nrelayed);
@@ -735,8 +737,8 @@ static void leftovers_remove(const struct live *live, pid_t pid)
 	if (n)
 		report_adjusted(live->report,
 				"a dtrace that was killed has left %" PRIu32
-				" jumps in process %d; they have been taken back",
-				n, (int)pid);
+				" jump%s in process %d: taken back",
+				n, PLURAL(n), (int)pid);
 	if (e)
 		report_adjusted(live->report,
 				"what dtraces may have left in process %d cannot be taken "
@@ -925,9 +927,10 @@ static void left_out_tell(const struct live *live, const struct inproc *p)
 
 	if (n)
 		report_adjusted(live->report,
-				"%" PRIu32 " places of process %d were not probed, or not all the "
-				"time: their jumps could not be written",
-				n, (int)inproc_pid(p));
+				"%" PRIu32 " place%s of process %d %s not probed, or not all the "
+				"time: %s could not be written",
+				n, PLURAL(n), (int)inproc_pid(p), WORD_FOR(n, "was", "were"),
+				WORD_FOR(n, "its jump", "their jumps"));
 }
 
 static void alive_left_out_tell(const struct live *live, const struct inproc *p)
@@ -936,9 +939,10 @@ static void alive_left_out_tell(const struct live *live, const struct inproc *p)
 
 	if (n)
 		report_adjusted(live->report,
-				"%" PRIu64 " entries of live() in process %d are of no row, and do "
+				"%" PRIu64 " entr%s of live() in process %d %s of no row, and %s "
 				"not count: it has changed its table itself",
-				n, (int)inproc_pid(p));
+				n, WORD_FOR(n, "y", "ies"), (int)inproc_pid(p),
+				WORD_FOR(n, "is", "are"), WORD_FOR(n, "does", "do"));
 }
 
 /* Says which jumps could not be taken back, and who has them. */
@@ -949,18 +953,22 @@ static void left_tell(const struct live *live, const struct inproc *p)
 
 	if (left->nwindows)
 		report_adjusted(live->report,
-				"%" PRIu32 " jumps stay in process %d, without effect: its threads "
+				"%" PRIu32 " jump%s in process %d, without effect: its threads "
 				"do not stop, another tracer holds them, or another process has "
-				"the same memory; the next dtrace of it takes them back",
-				left->nwindows, (int)inproc_pid(p));
+				"the same memory; the next dtrace of it takes %s back",
+				left->nwindows, WORD_FOR(left->nwindows, " stays", "s stay"),
+				(int)inproc_pid(p), WORD_FOR(left->nwindows, "it", "them"));
 	for (uint32_t i = 0; i < MIN(left->nchildren, (uint32_t)PATCH_LEFT_MAX); i++)
 		strbuf_addf(&pids, "%s%d", i ? ", " : "", (int)left->children[i]);
 	if (left->nchildren)
 		report_adjusted(live->report,
-				"%" PRIu32 " children of process %d keep its jumps, without "
-				"effect, because they could not be stopped, or share their memory: "
-				"%s%s; the next dtrace of each takes them back",
-				left->nchildren, (int)inproc_pid(p), strbuf_text(&pids),
+				"%" PRIu32 " child%s of process %d %s jumps of it, without effect, "
+				"because %s memory: %s%s; the next dtrace of each takes them back",
+				left->nchildren, WORD_FOR(left->nchildren, "", "ren"),
+				(int)inproc_pid(p), WORD_FOR(left->nchildren, "keeps", "keep"),
+				WORD_FOR(left->nchildren, "it could not be stopped, or shares its",
+					 "they could not be stopped, or share their"),
+				strbuf_text(&pids),
 				left->nchildren > PATCH_LEFT_MAX ? " and others" : "");
 	strbuf_deinit(&pids);
 }

@@ -86,7 +86,7 @@ DTRACE_OPT_STRSIZE=x $DTRACE -qn BEGIN 2>/dev/null && fail "bad environment: sta
 
 # what goes on inside
 $DTRACE -x debug -x syslibdir="$SRC/dlib" -qn 'BEGIN { trace(curpsinfo->pr_pid); exit(0); }' 2>debug >/dev/null || fail "debug"
-for what in "D library file .*procfs.d': compiled" 'program: 1 clauses' "BPF program 'fathom_begin': [0-9]* instructions, 1 probes"; do
+for what in "D library file .*procfs.d': compiled" 'program: 1 clause$' "BPF program 'fathom_begin': [0-9]* instructions, 1 probe,"; do
 	grep -q "^libdtrace DEBUG [0-9]*: .*$what" debug || fail "debug: $what: $(cat debug)"
 done
 DTRACE_DEBUG=1 $DTRACE -qen BEGIN 2>&1 | grep -q '^libdtrace DEBUG' || fail "DTRACE_DEBUG"

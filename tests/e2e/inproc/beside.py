@@ -48,7 +48,7 @@ def leaves_out(t, mode):
     d = Tracer(mode, "pid$target:a.out:*ail:return,pid$target:a.out:begin:b { @[probefunc, probename] = count(); }", t.pid, "-x", "quiet=0")
     want = t.call("c")
     check(f"{mode}: what fires", lines_of(d.end()[0]), ["begin b 1"])
-    check(f"{mode}: what does not is said", "1 places in 'beside' are left out" in d.err and "jumps of another tracer lead around them" in d.err or d.err, True)
+    check(f"{mode}: what does not is said", "1 place in 'beside' is left out" in d.err and "jumps of another tracer lead around them" in d.err or d.err, True)
     check(f"{mode}: the result", want, 0x1258d3a)
 
 

@@ -90,11 +90,11 @@ if not 100 < int(counts.get("loads", 0)) <= 2000:
 if t.wait() or t.stdout.read() != "done\n":
     bad.append(f"the program has ended with {t.returncode}")
 end = time.monotonic() + 40 * PATIENCE
-while time.monotonic() < end and not any("places are left out" in line for line in lines):
+while time.monotonic() < end and not any("place is left out" in line for line in lines):
     time.sleep(0.1)
 d_never.send_signal(signal.SIGTERM)
 out = d_never.stdout.read()
-if d_never.wait() or not any("1 places are left out: a signal handler" in line for line in lines) or "loads" in out:
+if d_never.wait() or not any("1 place is left out: a signal handler" in line for line in lines) or "loads" in out:
     bad.append(f"a handler that does not return: {out} {lines}")
 never.stdin.write("\n")
 never.stdin.close()

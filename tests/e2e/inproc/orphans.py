@@ -167,7 +167,7 @@ def keeper_of(tracer):
 def free(what, t):
     """The next dtrace takes jumps back."""
     p = subprocess.run([DTRACE, "-p", str(t.pid), "-n", "pid$target:a.out:work:entry { } BEGIN { exit(0); }"], capture_output=True, text=True, timeout=60 * PATIENCE)
-    check(f"{what}: the next dtrace says so", "have been taken back" in p.stderr or p.stderr, True)
+    check(f"{what}: the next dtrace says so", ": taken back" in p.stderr or p.stderr, True)
 
 
 def run(what, ends):
@@ -242,7 +242,7 @@ def stays():
         held = child if who == "the child" else t
         gdb = Debugger(held.pid)
         tracer.end()
-        want = f"without effect, because they could not be stopped, or share their memory: {child.pid};" if held is child else f"jumps stay in process {t.pid}, without effect"
+        want = f"without effect, because it could not be stopped, or shares its memory: {child.pid};" if held is child else f" in process {t.pid}, without effect"
         check(f"held, {who}: it is said", want in tracer.err or tracer.err, True)
         check(f"held, {who}: the other one's code", (t if held is child else child).code() == clean, True)
         check(f"held, {who}: it has jumps", held.code() != clean, True)

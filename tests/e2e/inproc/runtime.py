@@ -88,7 +88,7 @@ def traced(t, mode, script):
     check(f"{script}: the program answers", t.call(), "0\n")
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=60 * PATIENCE)
-    found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", err)
+    found = re.search(r"(\d+) places? probed in process \d+ itself, (\d+) by uprobes?", err)
     return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip()), (int(found.group(1)), int(found.group(2))) if found else err
 
 

@@ -89,7 +89,7 @@ def session(what, command, pid_of, is_inside):
     check(f"{what}: errors", d.returncode, 0)
     check(f"{what}: calls of each thread", sorted(line.split() for line in out.splitlines() if line),
           sorted([str(tid), str(10 * n), str(10 * n)] for n, tid in enumerate(tids[1:], 1)))
-    places = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes(.*)", err)
+    places = re.search(r"(\d+) places? probed in process \d+ itself, (\d+) by uprobes?(.*)", err)
     check(f"{what}: places in the process", bool(places) and (places.group(1) != "0") == is_inside and (places.group(2) == "0" and "relayed" not in places.group(3)) == is_inside or err, True)
     if not is_inside:
         check(f"{what}: the reason", bool(places) and "thread's number" in places.group(3) or err, True)

@@ -110,5 +110,5 @@ class Tracer:
         out, self.err = self.p.communicate(timeout=60 * PATIENCE)
         self.places = [(int(pid), tuple(int(x or 0) for x in counts)) for *counts, pid in
                        ((n, k, relayed, pid) for n, pid, k, relayed in
-                        re.findall(r"(\d+) places probed in process (\d+) itself, (\d+) by uprobes(?: \([^)]*\))?(?:, (\d+) relayed)?", self.err))]
+                        re.findall(r"(\d+) places? probed in process (\d+) itself, (\d+) by uprobes?(?: \([^)]*\))?(?:, (\d+) relayed)?", self.err))]
         return out, self.places[0][1][:2] if self.places else self.err

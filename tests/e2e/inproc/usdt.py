@@ -86,7 +86,7 @@ def same(t, name, script, want, where):
         got[mode], places = tracer.end()
         if mode == "auto":
             check(f"{name}: places", places if where or not isinstance(places, tuple) else places[0] > 0, where or True)
-        check(f"{name}: what is said ({mode})", [l for l in tracer.err.splitlines() if "places probed" not in l and l.strip()], [])
+        check(f"{name}: what is said ({mode})", [l for l in tracer.err.splitlines() if " probed in process" not in l and l.strip()], [])
     check(f"{name}: the output", lines_of(got["auto"]), lines_of(got["off"]))
     if want is not None:
         check(f"{name}: what the program has done", lines_of(got["auto"]), want)

@@ -43,7 +43,7 @@ notes = [n["text"] for n in data["notes"]]
 check(any("@d is not drawn: values of max() cannot be added up" in n for n in notes), f"max() has no widths: {notes}")
 check(any("20 messages or values and 1 table that" in n for n in notes), f"what is left out is told in the picture: {notes}")
 check("20 messages or values and 1 table that" in err, f"and on standard error: {err}")
-check(any("1 rows with values below 0" in n["text"] for n in data["sets"][3]["notes"]), "negative sums are told")
+check(any("1 row with values below 0 is not drawn" in n["text"] for n in data["sets"][3]["notes"]), "negative sums are told")
 check(any(n[0] == "k" and "`" in n for n in data["names"]), "frames of the kernel")
 _, err, text = dtrace("BEGIN { @[\"x\"] = count(); exit(0); }", "-x", "oformat=flame", out=svg)
 check("There is no picture" in page_data(text, "flame")["notes"][0]["text"], "a picture without stacks says why")

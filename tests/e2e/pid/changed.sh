@@ -33,7 +33,7 @@ if "p_one 2" not in out or "p_two" in out:
     bad.append(f"p_*:entry: {out!r} {err}")
 told = subprocess.run([DTRACE, "-n", "pid$target:patched:p_*:entry { @ = count(); } tick-20ms { exit(0); }", "-p", str(p.pid)],
                       capture_output=True, text=True)
-if "1 places in 'patched' are left out" not in told.stderr:
+if "1 place in 'patched' is left out" not in told.stderr:
     bad.append(told.stderr)
 p.stdin.close()
 if p.wait():

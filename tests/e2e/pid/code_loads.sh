@@ -118,7 +118,7 @@ check("-x libstop", d, out, err, {"first_f": 1, "text_f": 1, "other_f": 3, "late
 typed = subprocess.run([DTRACE, "-qn", "pid$target:*late*:*_f:entry { @[probefunc] = sum(args[0] >= 0); }" + END,
                         "-c", f"{LATE} open call=3 exec=open,call=4"], capture_output=True, text=True)
 check("args[]", typed, typed.stdout, typed.stderr, {"first_f": 2, "late_f": 7, "other_f": 3})
-if "1 functions of 'late_other'" not in typed.stderr or "other types" not in typed.stderr:
+if "1 function of 'late_other'" not in typed.stderr or "other types" not in typed.stderr:
     bad.append(f"args[] of text_f: {typed.stderr!r}")
 
 # what to do is told

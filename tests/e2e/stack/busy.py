@@ -93,7 +93,7 @@ def named_check(python):
     total = sum(int(n) for _, n in stacks)
     named = sum(int(n) for s, n in stacks if "spin.py" in s)
     late = sum(int(n) for s, n in stacks if "[no unwind table yet]" in s)
-    said = sum(int(n) for n in re.findall(r"(\d+) user stacks end with '\[no unwind", err))
+    said = sum(int(n) for n in re.findall(r"(\d+) user stacks? ends? with '\[no unwind", err))
     print(f"{named} of {total} stacks of Python are named, {late} were too early")
     if not total or named < 0.5 * total:
         bad.append(f"jstack(): {named} of {total} stacks are named\n{out[-500:]}\n{err}")

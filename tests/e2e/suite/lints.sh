@@ -36,6 +36,18 @@ printf '# Changes\n\n## Not released yet\n\n* b\n\n## 0.1.0\n\nThe first commit 
 printf '# Changes\n\n## Not released yet\n\n* b\n* b\n\n## 0.1.0\n\nThe first commit is x.\n' | changes 1 '"\* b\.\.\." stands there twice'
 printf '# Changes\n\n## Not released yet\n\n## 0.9.0\n\n## 0.10.0\n\nThe first commit is x.\n' | changes 1 'the newest first'
 
+# Numbers in messages.
+plurals() { # STATUS; the source on stdin
+	cat >src/counts.c
+	lints plurals
+	[ $status = "$1" ] && { [ "$1" = 0 ] || grep -q "^plurals: src/counts.c:1: '1 places' is no English" "$TMP/got"; } || fail "numbers: $(cat src/counts.c)"
+	rm src/counts.c
+}
+printf 'f("%%" PRIu32\n\t  " places probed", n);\n' | plurals 1
+printf 'f("at %%u"\n  " places of %%s", n, s);\n' | plurals 1
+printf 'f("%%u place%%s probed", n, PLURAL(n));\nf("more than %%u places", MOST);\nf("%%u places are too many", n);\n' | plurals 0
+printf 'f(n == 1 ? "%%u place is" : "%%u places are", n);\n' | plurals 0
+
 # Commits: rules hold since the last tag.
 lints commits
 [ $status = 0 ] && grep -q '^skip: commits: this is no git repository' "$TMP/got" || fail "an exported tree"

@@ -198,14 +198,14 @@ static void test_refused(void)
 	e = attach(&f, a);
 	ok(!e, "a pattern's place that the kernel refuses is left out: %s", e ? err_text(e) : "");
 	err_destroy(e);
-	is_str(strbuf_text(&f.notices),
-	       "1 places in 'attach' are left out: the kernel refuses them\n", "and told");
+	is_str(strbuf_text(&f.notices), "1 place in 'attach' is left out: the kernel refuses it\n",
+	       "and told");
 	is_int(attachments_nplaces(a, getpid()), 2, "the others are in place");
 	is_int(calls_recorded(&f), 34, "and fire");
 	attachments_close(a);
 	f.code[1].is_exact = true;
 	e = attach(&f, a);
-	ok(e && strstr(err_text(e), "cannot place 1 probes in '"), "one asked for by name: %s",
+	ok(e && strstr(err_text(e), "cannot place 1 probe in '"), "one asked for by name: %s",
 	   e ? err_text(e) : "no error");
 	err_destroy(e);
 	attachments_destroy(a);
