@@ -224,6 +224,7 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 	vec_deinit(&l->windows);
 	vec_deinit(&l->firsts);
 	vec_deinit(&l->returns);
+	vec_deinit(&l->tails);
 	vec_deinit(&l->files);
 	vec_deinit(&l->biases);
 	free(l->states);
@@ -400,6 +401,8 @@ struct err *inproc_window_add(struct inproc *p, const struct inproc_file *f,
 		vec_push(&l->firsts, made.window.addr);
 	if (w->is_first_return)
 		vec_push(&l->returns, l->windows.len - 1);
+	if (w->tail.len)
+		vec_push(&l->tails, ((struct loaded_tail){l->windows.len - 1, w->tail}));
 	vec_push(&l->files, f);
 	vec_push(&l->biases, f->bias);
 	return e;
@@ -633,6 +636,30 @@ static void held_retry(const struct inproc_run *r)
 	turn_end(&turn);
 }
 
+/* Says once that breakpoints of other tools are hidden by windows (hidden.c). */
+static void tails_check(struct loaded *l, pid_t pid)
+{
+	struct strbuf text = {0};
+	VEC(taddr) addrs = {0};
+
+	for (uint32_t i = 0; i < l->tails.len && !l->is_tail_told; i++) {
+		const struct loaded_tail *t = &l->tails.data[i];
+
+		/* windows with the same tail follow each other */
+		if (l->states[t->window] != PATCH_IN ||
+		    (i && l->tails.data[i - 1].tail.addr == t->tail.addr && addrs.len))
+			continue;
+		for (uint32_t k = 0; k < t->tail.nins; k++)
+			vec_push(&addrs, t->tail.addr + l->biases.data[t->window] + t->tail.ins[k]);
+	}
+	if (inproc_tails_hidden(pid, addrs.data, addrs.len, &text)) {
+		l->is_tail_told = true;
+		l->notice(l->notice_ctx, strbuf_text(&text));
+	}
+	vec_deinit(&addrs);
+	strbuf_deinit(&text);
+}
+
 /* Says once what breakpoints of other tools hide (hidden.c). */
 static void hidden_check(struct loaded *l, pid_t pid)
 {
@@ -654,6 +681,7 @@ static void hidden_check(struct loaded *l, pid_t pid)
 	}
 	vec_deinit(&returns);
 	strbuf_deinit(&text);
+	tails_check(l, pid);
 }
 
 /*

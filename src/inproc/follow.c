@@ -118,6 +118,7 @@ static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *
 	strbuf_deinit(&stubs.code);
 	vec_deinit(&moved.firsts);
 	vec_deinit(&moved.returns); /* their indices in the unit are what they were */
+	vec_deinit(&moved.tails);
 	vec_deinit(&moved.windows);
 	vec_deinit(&moved.files);
 	vec_deinit(&moved.biases);

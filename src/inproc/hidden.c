@@ -6,6 +6,9 @@
  * breakpoint goes, the kernel writes the file's first byte back. A jump of the form of ours has the
  * same byte as our jump, which is whole again then. A return has another one: the return is back,
  * and the other bytes of our jump are in padding that nobody executes.
+ *
+ * It also finds breakpoints that windows hide: nobody executes a tail (struct flow_tail), of which
+ * the stubs have copies. One that is there before is found when the code is compared with the file.
  */
 #include <inttypes.h>
 #include <sys/uio.h>
@@ -72,5 +75,18 @@ bool inproc_returns_lost(pid_t pid, const taddr *addrs, uint32_t n, struct strbu
 		    "fire any more (-x inproc=off)",
 		    found, PLURAL(found), (int)pid, WORD_FOR(found, "is", "are"),
 		    WORD_FOR(found, "its", "their"));
+	return true;
+}
+
+bool inproc_tails_hidden(pid_t pid, const taddr *addrs, uint32_t n, struct strbuf *ret)
+{
+	if (!n || !bytes_count(pid, addrs, n, arch_patch->breakpoint))
+		return false;
+	strbuf_clear(ret);
+	strbuf_addf(ret,
+		    "another tracer or debugger has put breakpoints before returns of process %d "
+		    "that are probed here by jumps around them: its breakpoints there are not "
+		    "reached meanwhile (-x inproc=off)",
+		    (int)pid);
 	return true;
 }

@@ -257,6 +257,11 @@ bool inproc_jumps_hidden(pid_t pid, const taddr *addrs, uint32_t n, struct strbu
  * because of such a breakpoint; *ret says so then.
  */
 bool inproc_returns_lost(pid_t pid, const taddr *addrs, uint32_t n, struct strbuf *ret);
+/*
+ * Whether other tools have breakpoints at these addresses, which are the instructions of tails of
+ * windows that are in place; *ret says so then.
+ */
+bool inproc_tails_hidden(pid_t pid, const taddr *addrs, uint32_t n, struct strbuf *ret);
 
 /* ---- operand.c ------------------------------------------------------------------------------- */
 

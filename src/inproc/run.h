@@ -25,6 +25,12 @@ struct inproc_run {
 	struct loaded *units; /* all that are loaded */
 };
 
+/* The tail of a window, by the window's index; its address is that of the file. */
+struct loaded_tail {
+	uint32_t window;
+	struct flow_tail tail;
+};
+
 struct loaded {
 	struct loaded *next;
 	const struct unit *unit;
@@ -37,7 +43,8 @@ struct loaded {
 	/* Windows at first instructions: flow_window.is_first_jump. */
 	VEC(taddr) firsts;
 	VEC(uint32_t) returns; /* by index: those with flow_window.is_first_return */
-	bool is_hidden_told, is_lost_told;
+	VEC(struct loaded_tail) tails;
+	bool is_hidden_told, is_lost_told, is_tail_told;
 	/* as in struct attach_opts */
 	void (*notice)(void *ctx, const char *msg);
 	void *notice_ctx;

@@ -13,17 +13,23 @@ SOURCE = r"""
 __attribute__((noinline, used)) long work(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
 __asm__(".text\n.p2align 4\n.globl thunk\n.type thunk, @function\nthunk:\n.byte 0xe9\n.long work - . - 4\n.size thunk, . - thunk\n.p2align 4, 0xcc\n");
 __asm__(".globl empty\n.type empty, @function\nempty: ret\n.size empty, . - empty\n.p2align 4, 0xcc\n");
-long thunk(long x);
+/* Without padding within reach, jumps lead to what stands before the last return but one (`8:`): the probe of the return is at these jumps. */
+__asm__(".globl ending\n.type ending, @function\nending:\n.rept 45\nincq %rsi\n.endr\nmovq %rdi, %rax\nleaq 3(%rdi), %rcx\ntestq $1, %rdi\nje 7f\ntestq $2, %rdi\njne 9f\n"
+	"addq $10, %rax\nret\n7: movq %rcx, %rax\nret\n9: testq $4, %rdi\n.byte 0x0f, 0x85\n.long 8f - . - 4\ntestq $8, %rdi\njne 8f\nleaq 100(%rcx), %rcx\n"
+	"8: movq %rcx, %rax\nret\n.rept 45\nincq %rsi\n.endr\nret\n.size ending, . - ending\n.p2align 4, 0xcc\n");
+long thunk(long x), ending(long x);
 void empty(void);
 int main(void)
 {
 	long n, sum;
-	printf("%p %p\n", (void *)thunk, (void *)empty);
+	printf("%p %p %p\n", (void *)thunk, (void *)empty, (void *)ending);
 	for (fflush(stdout); scanf("%ld", &n) == 1; fflush(stdout)) {
 		sum = 0;
 		while (n--) {
 			sum = thunk(sum);
 			empty();
+			if (ending(7) != 10)
+				return 1;
 		}
 		printf("%ld\n", sum);
 	}
@@ -60,6 +66,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+FUNCTIONS = ("thunk", "empty", "ending")
 bad = []
 
 
@@ -114,7 +121,9 @@ class Other:
 class Program:
     def __init__(self, func="thunk"):
         self.p = subprocess.Popen([f"{TMP}/thunk"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addr = int(self.p.stdout.readline().split()[func == "empty"], 16)
+        self.addr = int(self.p.stdout.readline().split()[FUNCTIONS.index(func)], 16)
+        if func == "ending":
+            self.addr += self.code(300).rindex("4889c8c3") // 2
         self.before = self.code()
         with open(f"/proc/{self.p.pid}/maps") as maps:
             for line in maps:
@@ -128,10 +137,10 @@ class Program:
         self.p.stdin.flush()
         check("what the program computes", self.p.stdout.readline().strip(), str(n))
 
-    def code(self):
+    def code(self, size=5):
         with open(f"/proc/{self.p.pid}/mem", "rb") as mem:
             mem.seek(self.addr)
-            return mem.read(5).hex()
+            return mem.read(size).hex()
 
     def end(self):
         self.p.stdin.close()
@@ -192,6 +201,23 @@ check("before the other one", first.end(), (10, 10))
 check("the return", program.code()[:2], "c3")
 program.call(1)
 program.end()
+
+# The copy of an end in a stub: a breakpoint on the original is not reached. Before the probes come it has them be uprobes, later it is said.
+for is_before in True, False:
+    program = Program("ending")
+    if is_before:
+        second = Other(program)
+    first = Tracer("auto", program.p.pid, "ending")
+    if not is_before:
+        second = Other(program)
+        check("the message", first.await_message("breakpoints before returns of process %d that are probed here" % program.p.pid), True)
+    program.call(100)
+    check("the other one", second.end(), "100" if is_before else "0")
+    check("both ends", first.end(), (100, 100))
+    check("a message", any("breakpoints before returns" in line for line in first.errors), not is_before)
+    program.call(1)
+    check("the code at the end", program.code(), program.before)
+    program.end()
 
 for line in bad:
     print(line)
