@@ -8,6 +8,11 @@
  * session's user namespace. The kernel makes memory that of another namespace when the file
  * that is executed cannot be read by who executes it (would_dump() in Linux fs/exec.c). Tasks
  * of the kernel have no memory, and neither has a task that is about to end.
+ *
+ * execve() replaces the memory first, then the name, then the credentials (begin_new_exec(), same
+ * file). An interrupt in between finds a task that is still the user's: with the name of the file
+ * that he executes, which anybody may read in /proc, and memory in which there are his arguments
+ * and his environment only. The file's segments are mapped after the credentials have changed.
  */
 #include "rt/follow.h"
 #include "rt/rt.h"
