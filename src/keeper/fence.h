@@ -11,6 +11,14 @@
  * lacks, and the user may end such a process himself, whose real user id is still his. To stop it
  * and take the breakpoints off would not do: the user can send it SIGCONT.
  *
+ * Processes are known by their id and start time, of which user space sees ticks of 10 ms. Another
+ * process with the id of one that has ended in the tick in which both began counts as fenced; it is
+ * ended only if its real user id is the user's, who may end it himself. The user cannot bring about
+ * that a session's breakpoints come into it: the kernel gives ids in a cycle (idr_alloc_cyclic(),
+ * Linux kernel/pid.c), so that within 10 ms all the ids up to pid_max would have to be used, 32768
+ * at least and 1024 a CPU if root has not lowered it, and to choose an id takes capabilities in the
+ * namespace that gives it.
+ *
  * Without breakpoints in it (system calls, timers, all other probes) a process goes on.
  *
  * Owns     its maps and its program. The link is the caller's, and has to outlive all uprobes.

@@ -100,17 +100,22 @@ u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum
 /*
  * The user owns the namespaces of the containers that he makes, and so may trace all that they
  * hold: what is executed there is not fenced. The file of a program that he must not read brings
- * its memory, though not its credentials, back to the namespace in which he is nobody special.
+ * its memory, though not its credentials, back to the namespace in which he is nobody special. In
+ * the session's namespace, a process that was taken as the user's keeps his real user id until
+ * after the first program that is not his: one with another real user id has got the id of a
+ * process that has ended.
  */
 INLINE int is_of_session(u64 task, u64 task_offs, u64 memory_offs, u64 inum, u64 who)
 {
 	u64 mm = word_at(task + OFFSET_OF(task_offs, 1));
 	u64 cred = word_at(task + OFFSET_OF(task_offs, 2));
 	u64 inum_off = OFFSET_OF(inum, 0);
-	u32 ns = who >> 32;
+	u32 ns = who >> 32, uid = who, real = uid;
 
-	return userns_is(word_at(cred + OFFSET_OF(memory_offs, 1)), inum_off, ns) ||
-	       userns_is(word_at(mm + OFFSET_OF(memory_offs, 3)), inum_off, ns);
+	if (!userns_is(word_at(cred + OFFSET_OF(memory_offs, 1)), inum_off, ns))
+		return userns_is(word_at(mm + OFFSET_OF(memory_offs, 3)), inum_off, ns);
+	bpf_probe_read_kernel(&real, sizeof(real), cred + OFFSET_OF(task_offs, 3));
+	return real == uid;
 }
 
 /*

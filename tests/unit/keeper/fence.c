@@ -5,6 +5,7 @@
  */
 #include "tap.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -16,6 +17,7 @@
 #include "keeper/fence.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
+#include "rt/follow.h"
 #include "target/ident.h"
 
 #define USER  ((uid_t)4100001)
@@ -112,6 +114,34 @@ static void test_own(struct fence *f, const struct privileges *p)
 	is_int(shell_end(&s), 0, "it executes programs of its user");
 }
 
+/* The map of the fenced processes, which the fence alone has: -1 if there is none. */
+static int fenced_find(void)
+{
+	for (int fd = 0; fd < 256; fd++) {
+		struct bpf_map_info info = {0};
+		uint32_t size = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+		    strcmp(info.name, "fenced") == 0)
+			return fd;
+	}
+	return -1;
+}
+
+/* Another user's process that has the id of a fenced one, and has begun in the same tick. */
+static void test_reused(void)
+{
+	struct shell s = shell_begin(OTHER);
+	uint32_t key = (uint32_t)s.pid;
+	struct rt_watched value = {.root = key};
+	int fd = fenced_find();
+
+	ok(fd >= 0 && proc_started(s.pid, &value.start) &&
+		   bpf_map_update_elem(fd, &key, &value, BPF_ANY) == 0,
+	   "another user's process has the id of a fenced one");
+	is_int(shell_end(&s), 0, "it executes programs of its user");
+}
+
 /* The process of the keeper, which takes its name a moment after it was made; 0: there is none. */
 static pid_t keeper_find(void)
 {
@@ -190,6 +220,7 @@ int main(void)
 	test_others(f, &p);
 	test_own(f, &p);
 	test_limit(&p);
+	test_reused();
 	is_int((int)fence_ended(f), 0, "nobody was ended");
 	(void)close(link);
 	fence_destroy(f);
