@@ -69,14 +69,17 @@ static struct err *control_create(struct kmaps *m)
 	m->control->ncpus = m->ncpus;
 	for (uint32_t i = 0; i < m->ncpus; i++)
 		m->control->cpu[i].others_most = UINT64_MAX;
-	if (!quota_counts_cpu())
+	if (!quota_counts_cpu()) {
+		quota_begin_witness(p, size, m->fd[MAP_CONTROL]);
 		return NULL;
+	}
 	e = alarm_create(&m->alarm, m->ncpus, &m->fd[MAP_ALARM]);
 	if (e)
 		return e;
 	quota_watch(&m->control->cpu[0].others_ns, &m->control->cpu[0].others_most,
 		    sizeof(m->control->cpu[0]), m->ncpus);
 	quota_set_maps(m->fd[MAP_CONTROL], m->fd[MAP_ALARM]);
+	quota_begin_witness(p, size, m->fd[MAP_CONTROL]);
 	return NULL;
 }
 

@@ -20,6 +20,7 @@
 #include "kernel/capabilities.h"
 #include "kernel/cpu_budget.h"
 #include "kernel/kernel.h"
+#include "kernel/quota_witness.h"
 
 #define MIB	    ((uint64_t)1 << 20)
 #define THREAD_ROOM (256u << 10) /* bytes of stack: sanitizers want more than we do */
@@ -34,7 +35,10 @@
 #define END_TOLD_NS (3 * SECOND_NS) /* it has told why, and is about to end */
 #define LOOK_MIN_NS 10000000	    /* at least so long between two looks at the CPU time */
 #define WAIT_NS	    50000000u	    /* a signal is heeded after that */
-#define ASKS_NAME   "q?"	    /* of the thread while the session asks whether it may be one */
+#define CPU_REMEDY                                                                                 \
+	"trace less that others do as well: fewer system calls, slower timers, no children (-x "   \
+	"follow)"
+#define ASKS_NAME "q?" /* of the thread while the session asks whether it may be one */
 
 /* One for the process, as its capabilities are. */
 static struct {
@@ -53,10 +57,12 @@ static struct {
 	struct cpu_budget budget;
 	uint64_t nothers, scanned_at; /* the user's other sessions, and when they were counted */
 	timer_t timer;
-	int over_fd; /* an eventfd: can be read when is_over is set; constant */
+	uint64_t wound_at; /* shortly before the timer was wound last */
+	int over_fd;	   /* an eventfd: can be read when is_over is set; constant */
 	uint64_t over_at;
 	atomic_bool is_over, is_told;
-	char over[400]; /* why; constant when is_over is set */
+	char over[400];		      /* why; constant when is_over is set */
+	struct witness_area *witness; /* NULL: there is none */
 	pthread_mutex_t lock;
 	pthread_cond_t changed, named;
 } q = {.lock = PTHREAD_MUTEX_INITIALIZER, .named = PTHREAD_COND_INITIALIZER};
@@ -627,6 +633,9 @@ static bool budget_update(uint64_t now)
 	for (uint32_t i = 0; i < n; i++) {
 		before = q.budget.cpus[i].taken;
 		taken = __atomic_load_n(counter_at(q.taken_ns, i), __ATOMIC_RELAXED);
+		if (q.witness &&
+		    taken > __atomic_load_n(counter_at(q.most_ns, i), __ATOMIC_RELAXED))
+			atomic_store(&q.witness->is_alarmed, true);
 		cpu_budget_take(&q.budget, i, taken);
 		is_taken |= taken != before;
 	}
@@ -648,6 +657,10 @@ void quota_watch(const uint64_t *taken, uint64_t *most, size_t stride, uint32_t 
 	q.most_ns = most;
 	q.stride = stride;
 	q.ncounters = n;
+	if (!taken) {
+		witness_end(q.witness);
+		q.witness = NULL;
+	}
 	if (quota_counts_cpu())
 		(void)budget_update(now_ns());
 	(void)pthread_cond_signal(&q.changed);
@@ -660,6 +673,48 @@ void quota_set_maps(int control_fd, int alarm_fd)
 	q.control_fd = control_fd;
 	q.alarm_fd = alarm_fd;
 	(void)pthread_mutex_unlock(&q.lock);
+}
+
+/* The messages about what the session cannot say itself any more. */
+static void witness_texts(struct witness_area *a)
+{
+	static const char ended[] = "dtrace: the kernel has ended this session";
+	char text[QUOTA_TEXT_MAX], origin[128];
+
+	(void)snprintf(a->overdrawn, sizeof(a->overdrawn),
+		       "%s: its probes took more of a CPU from others than the quota of %s, %s "
+		       "(%s), has left\nhint: %s\n",
+		       ended, q.who, quota_text(QUOTA_CPU, q.of[QUOTA_CPU].max, text),
+		       origin_text(QUOTA_CPU, origin, sizeof(origin)), CPU_REMEDY);
+	(void)snprintf(a->stopped, sizeof(a->stopped),
+		       "%s: it was stopped, or kept from running, for %d s, and its probes were "
+		       "still there\nhint: end it (^C) instead, and begin another one later\n",
+		       ended, QUOTA_STOPPED_S);
+}
+
+void quota_begin_witness(const void *control, size_t size, int control_fd)
+{
+	struct witness_area *a;
+
+	if (!q.is_on || q.witness)
+		return;
+	a = witness_area_create();
+	if (!a)
+		return;
+	(void)pthread_mutex_lock(&q.lock);
+	witness_texts(a);
+	a->stopped_ns = QUOTA_STOPPED_S * SECOND_NS;
+	a->control_size = size;
+	if (q.taken_ns) {
+		a->taken_off = (size_t)((uintptr_t)q.taken_ns - (uintptr_t)control);
+		a->most_off = (size_t)((uintptr_t)q.most_ns - (uintptr_t)control);
+		a->stride = q.stride;
+		a->ncounters = q.ncounters;
+	}
+	atomic_store(&a->wound_at, q.wound_at);
+	q.witness = a;
+	(void)pthread_mutex_unlock(&q.lock);
+	witness_begin(a, control_fd);
 }
 
 bool quota_maps(int *ret_control_fd, int *ret_alarm_fd)
@@ -701,6 +756,8 @@ static void session_end_now(void)
 		(void)!write(STDERR_FILENO, q.over, strlen(q.over));
 		(void)!write(STDERR_FILENO, after, sizeof(after) - 1);
 	}
+	if (q.witness)
+		atomic_store(&q.witness->is_over, true);
 	_exit(1);
 }
 
@@ -789,6 +846,9 @@ static void timer_wind(void)
 {
 	const struct itimerspec its = {.it_value = {.tv_sec = QUOTA_STOPPED_S}};
 
+	q.wound_at = now_ns();
+	if (q.witness)
+		atomic_store(&q.witness->wound_at, q.wound_at);
 	(void)timer_settime(q.timer, 0, &its, NULL); /* cannot fail */
 }
 
@@ -890,7 +950,5 @@ struct err *quota_check(void)
 {
 	if (!q.is_on || !atomic_load(&q.is_over) || atomic_exchange(&q.is_told, true))
 		return NULL;
-	return err_hint(err_new("%s", q.over),
-			"trace less that others do as well: fewer system calls, slower timers, "
-			"no children (-x follow)");
+	return err_hint(err_new("%s", q.over), "%s", CPU_REMEDY);
 }

@@ -23,7 +23,7 @@
  * programs of the session know how far the budget goes, too: where it is overdrawn by
  * CPU_BUDGET_KILL_NS, because the thread does not run, the kernel kills the process (bpf/alarm.h).
  * A timer of the kernel does that when the thread has not run for QUOTA_STOPPED_S seconds: whoever
- * stops dtrace must not keep its probes.
+ * stops dtrace must not keep its probes. A process apart then says why (quota_witness.h).
  *
  * Without quota_begin() nothing is counted: that is root's session.
  *
@@ -94,6 +94,13 @@ void quota_watch(const uint64_t *taken, uint64_t *most, size_t stride, uint32_t 
  * quota_watch() is called with NULL.
  */
 void quota_set_maps(int control_fd, int alarm_fd);
+/*
+ * Begins the process that says why the kernel has ended the session (quota_witness.h), for as long
+ * as the counters are watched. It is called after quota_watch(), or instead of it where the CPU
+ * time is not bounded. control: the element of the map of control_fd, of `size` bytes, with the
+ * counters. It does nothing where there are no quotas.
+ */
+void quota_begin_witness(const void *control, size_t size, int control_fd);
 /* The same descriptors; false: nothing is watched. */
 bool quota_maps(int *ret_control_fd, int *ret_alarm_fd);
 /* Whether the CPU time is bounded. */

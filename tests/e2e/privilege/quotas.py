@@ -274,8 +274,14 @@ def stopped():
     levels(f"user {ALICE}: dtrace_user\n")
     p = session(ALICE, *STAYS)
     p.send_signal(signal.SIGSTOP)
-    r = p.wait(timeout=SECONDS)
-    check(r == -signal.SIGKILL, "a session that is stopped ends", r)
+    out, err = p.communicate(timeout=SECONDS)
+    check(p.returncode == -signal.SIGKILL, "a session that is stopped ends", p.returncode)
+    check(re.fullmatch(r"dtrace: the kernel has ended this session: it was stopped, .* for 15 s, .*\nhint: .*\n", err), "a session that is stopped says why it has ended", err)
+    # whoever kills a session himself knows why it has ended
+    p = session(ALICE, *STAYS)
+    p.kill()
+    out, err = p.communicate(timeout=SECONDS)
+    check(err == "", "a session that was killed says nothing", err)
 
 
 def missed():
@@ -362,8 +368,11 @@ def overdrawn():
         p = session(ALICE, "-x", "switchrate=100hz", "-qn", 'BEGIN { printf("traced\\n"); } syscall:::entry, syscall:::return { n++; }')
         idle.send_signal(signal.SIGSTOP)
         p.send_signal(signal.SIGSTOP)
-        r = p.wait(timeout=SECONDS)
+        out, err = p.communicate(timeout=SECONDS)
+        r = p.returncode
         check(r == -signal.SIGKILL or r == 1, "what takes from others while it is stopped ends", r)
+        why = rf"dtrace: the kernel has ended this session: its probes took more .* the quota of user {ALICE}.*, cpu=1% \({LEVELS}:1\), has left\nhint: trace less .*\n"
+        check(r == 1 or re.fullmatch(why, err), "what takes from others says why it has ended", err)
         check(idle.poll() is None, "and did not have to wait until stopped sessions end")
         end(idle)
     finally:
