@@ -609,6 +609,26 @@ static void move_check(uint32_t mark, uint32_t from, uint32_t to, const char *wh
 	env_close(&t);
 }
 
+/* It may have gone, come, and gone back at the same time, if that says only an order. */
+static void test_equal_times(void)
+{
+	struct env t = {.layout.opts.liveorder = true};
+	struct view v;
+	struct blob_live *slots;
+	uint32_t at = 0;
+
+	live_env_open(&t, PART_SLOTS, 8);
+	live_call(&t, MOVER, 111, 5, 3, 2);
+	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
+	while (!slots[at].word)
+		at++;
+	slots[at ^ 1] = slots[at];
+	view_read(&t, &v, false);
+	hashmap_destroy(v.times);
+	is_int(v.n, 1, "an address that is met twice at the same time counts once");
+	env_close(&t);
+}
+
 static void test_moves(void)
 {
 	move_check(1000, PART_SLOTS - 2, PART_SLOTS + 2, "an address that goes to the next part");
@@ -629,5 +649,6 @@ int main(void)
 	test_falsified();
 	test_memory();
 	test_moves();
+	test_equal_times();
 	return tap_done();
 }
