@@ -7,7 +7,8 @@
  *     Java     AllocTracer is told of each new buffer (TLAB) with its size, and of what is too
  *              large for one, whatever -XX options are given. libjvm.so may come later.
  *     Node.js  calls a function of V8 for each new buffer, whose size is not told: samples count.
- *              V8 is in the program, or in libnode.so, as in Debian's package libnode108.
+ *              V8 is in the program, or in libnode.so, as in Debian's package libnode108. Where V8
+ *              makes objects itself, EnsureAllocation() of a space gets the buffer.
  *
  * Facts    HotSpot 10 to 25 gc/shared/allocTracer.hpp: the size of the buffer, or of the object
  *          outside of one, is the third argument. HotSpot 8 gc_implementation/shared/
