@@ -12,6 +12,8 @@ Without a helper, program: how long the BPF program of a probe runs for such a s
 Busy: processor time that a program needs for a request in the windows of 100 ms in which profile-97 records its stacks, beside the windows between them, in which its
 predicate is false (first column); and the same windows without a tracer (second column). First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
+Attaching: processor time for the helpers of a process that clauses name, when its mappings are read, and of each further one of the same file, as -x debug says it.
+300 idle processes: until they, and whatever else runs, have their helpers, of a session that means all processes.
 """
 import contextlib, os, random, re, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -296,6 +298,53 @@ def main():
             start = time.monotonic()
             subprocess.run([dt, "-qn", script], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             return 1000 * (time.monotonic() - start)
+
+        idle = {"Python": ["/usr/bin/python3.11", "-S", "-c", "import sys\nprint(flush=True)\nsys.stdin.read()"],
+                "Node.js": ["/usr/bin/node", "-e", "console.log(); process.stdin.on('data', () => {})"]}
+
+        @contextlib.contextmanager
+        def waiting(name, n):
+            """The ids of so many processes that wait."""
+            procs = []
+            try:
+                while len(procs) < n:
+                    some = [subprocess.Popen(idle[name], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(min(10, n - len(procs)))]
+                    procs += some
+                    for p in some:
+                        p.stdout.readline()
+                yield [p.pid for p in procs]
+            finally:
+                for p in procs:
+                    p.kill()
+                    p.communicate()
+
+        def helpers_of(whose, clauses):
+            """How many processes have got their helpers, milliseconds of the clock and of a CPU that it took, as often as dtrace says it."""
+            said = subprocess.run([dt, "-x", "debug", "-qn", clauses + "tick-10ms { exit(0); }"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
+            found = re.findall(rf"{whose}: helpers of (\d+) processes in ([\d.]+) ms, ([\d.]+) ms of a CPU", said)
+            return [(int(n), float(clock), float(cpu)) for n, clock, cpu in found]
+
+        def attaching(name, n):
+            """Milliseconds of a CPU for each of n processes, which clauses name: more than 8 are not looked at one by one."""
+            with waiting(name, n) as pids:
+                found = helpers_of("targets", "".join(f"syscall::getppid:entry /pid == {pid}/ {{ jstack(); }} " for pid in pids))
+            if [attached for attached, _, _ in found] != [1] * n:
+                raise RuntimeError(f"{name}: {n} processes wait, of which have helpers: {found}")
+            return [cpu for _, _, cpu in found]
+
+        def attaching_all(name, n):
+            """Milliseconds of the clock and of a CPU."""
+            with waiting(name, n):
+                (attached, *took), = helpers_of("runtimes", "syscall::getppid:entry { jstack(); } ")
+            if attached < n:
+                raise RuntimeError(f"{name}: {n} processes wait, {attached} have helpers")
+            return took
+
+        for name, first, further in (("Python", 10, 0.3), ("Node.js", 30, 1)):
+            row(f"{name}: attaching, the first process of a file", "ms", f"<= {first}", lambda: attaching(name, 1)[0])
+            row(f"{name}: attaching, each further one", "ms", f"<= {further}", lambda: median(attaching(name, 8)[1:]))
+        for which, name in enumerate(("the clock", "a CPU")):
+            row(f"300 idle Python: attaching all, ms of {name}", "ms", "<= 100", lambda: attaching_all("Python", 300)[which])
 
         row("start with one jstack()", "ms", "", lambda: wall("syscall::getppid:entry { jstack(); } BEGIN { exit(0); }"))
         row("start with 600 jstack()", "ms", "", lambda: wall("syscall::getppid:entry { jstack(); }\n" * 600 + "BEGIN { exit(0); }"))

@@ -216,7 +216,7 @@ static void prepare_debug(const struct stacks *s, const char *whose, const char 
 
 	if (!s->opts.debug)
 		return;
-	strbuf_addf(&text, "%s: %s of %u process%s in %.1f ms, %.1f ms of a CPU", whose, what, n,
+	strbuf_addf(&text, "%s: %s of %u process%s in %.2f ms, %.2f ms of a CPU", whose, what, n,
 		    WORD_FOR(n, "", "es"), (double)(now_ns() - since) / 1e6,
 		    (double)(worked_ns() - worked_since) / 1e6);
 	s->opts.debug(s->opts.ctx, strbuf_text(&text));
