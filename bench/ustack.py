@@ -321,7 +321,7 @@ def main():
         def helpers_of(whose, clauses):
             """How many processes have got their helpers, milliseconds of the clock and of a CPU that it took, as often as dtrace says it."""
             said = subprocess.run([dt, "-x", "debug", "-qn", clauses + "tick-10ms { exit(0); }"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-            found = re.findall(rf"{whose}: helpers of (\d+) processes in ([\d.]+) ms, ([\d.]+) ms of a CPU", said)
+            found = re.findall(rf"{whose}: helpers of (\d+) process(?:es)? in ([\d.]+) ms, ([\d.]+) ms of a CPU", said)
             return [(int(n), float(clock), float(cpu)) for n, clock, cpu in found]
 
         def attaching(name, n):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Attaches ustack helpers to the processes that walks meet. */
-#include "helper/ustack.h"
+#include "helper/ustack_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include "helper/begun.h"
 #include "helper/carried.h"
 #include "helper/constants.h"
+#include "helper/departed.h"
 #include "helper/hcode.h"
 #include "helper/helper.h"
 #include "helper/process.h"
@@ -34,43 +35,9 @@
 #define FOREIGN_WORDS 8192u
 #define NOTICES_MAX   64	/* hostile processes could cause any number of them */
 #define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
-#define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
 /* Before a process is looked at again of which not all could be read: first, and at most. */
 #define AGAIN_MIN_NS 100000000
 #define AGAIN_MAX_NS 64000000000
-
-/* The address spaces of a process id. */
-struct known {
-	struct space {
-		uint64_t key;
-		uint64_t met;	  /* ns of CLOCK_MONOTONIC, before its mappings were read */
-		bool has_changed; /* what the first walk copies may not be true any more */
-		/*
-		 * ns of CLOCK_MONOTONIC when it is looked at again, because not all of it could
-		 * be read, and what is waited for after that; 0: all could be read.
-		 */
-		uint64_t again, pause;
-		uint64_t dev, ino; /* of the program */
-		bool is_linked;	   /* ustacks_attach_linked() has met it */
-	} spaces[PROCS_PER_PID];
-	uint32_t nspaces;
-};
-
-struct ustacks {
-	struct ustack_opts opts;
-	const struct stack_tables *tables; /* NULL until ustacks_begin() */
-	VEC(struct helper *) helpers;
-	struct programs *programs;
-	struct carried *carried;
-	struct constants *constants;
-	uint64_t foreign;      /* the helpers that programs carry */
-	struct hashmap *known; /* process id -> struct known */
-	struct hashmap *told;  /* notices */
-	uint64_t always;       /* the helpers of the program for all processes */
-	uint64_t nbare;	       /* stacks that ustacks_bare() has not returned */
-	uint64_t again;	       /* the first space.again of all; UINT64_MAX: none */
-	uint64_t began;	       /* begun_clock() */
-};
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
@@ -230,26 +197,6 @@ static void process_remove(struct ustacks *u, uint64_t key)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* A process whose mappings are looked at. */
-struct meeting {
-	uint64_t key;
-	pid_t pid;
-	struct target *target;
-	/*
-	 * No walk has asked: only what is complete is published, and nothing is said, because the
-	 * program may not have begun. The first walk asks for anything else.
-	 */
-	bool is_early;
-	bool is_new;	/* it is younger than the session */
-	bool has_entry; /* it was published before any walk had asked */
-	bool is_again;	/* the user knows that it could not be read before */
-	bool is_published;
-	bool is_lasting;    /* what was published depends on files alone */
-	bool is_late;	    /* a helper was not attached because the gate got no answer */
-	bool is_told_later; /* the first walk has to come back for what is to be said */
-	bool has_read;	    /* a helper has declined the process, perhaps by its memory */
-};
-
 static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
 			      uint64_t *ret)
 {
@@ -280,12 +227,8 @@ static void decline_tell(struct ustacks *u, const struct process *proc, const st
 		      (int)m->pid, why ? why : "its memory cannot be read");
 }
 
-/*
- * Attaches the helpers of the set one by one, because each has a machine of its own; those that
- * fail leave the set. What a helper concludes from memory that the gate did not read in time is not
- * true, so the process is looked at again then.
- */
-static uint64_t set_attach(struct ustacks *u, struct process *proc, struct meeting *m, uint64_t set)
+uint64_t ustacks_set_attach(struct ustacks *u, struct process *proc, struct meeting *m,
+			    uint64_t set)
 {
 	const struct gate *gate = u->opts.files->gate;
 
@@ -305,8 +248,8 @@ static uint64_t set_attach(struct ustacks *u, struct process *proc, struct meeti
 	return set;
 }
 
-static struct err *values_fill(struct ustacks *u, struct process *proc, const struct program *p,
-			       struct rt_hproc *hp)
+struct err *ustacks_values_fill(struct ustacks *u, struct process *proc, const struct program *p,
+				struct rt_hproc *hp)
 {
 	const struct helper *last = NULL;
 	struct err *e = NULL;
@@ -347,9 +290,8 @@ static void carried_refused(void *ctx, const char *msg)
 		tell_once(s->u, msg);
 }
 
-/* Finds the helpers for the files that the process maps, by their names; m may be NULL. */
-static uint64_t set_of_files(struct ustacks *u, const struct process *proc, struct target *t,
-			     struct meeting *m)
+uint64_t ustacks_set_of_files(struct ustacks *u, const struct process *proc, struct target *t,
+			      struct meeting *m)
 {
 	struct carried_set carried = {u, m, 0};
 	uint64_t set = 0;
@@ -387,11 +329,7 @@ static struct err *program_get(struct ustacks *u, uint64_t set, const struct pro
 	return programs_get(u->programs, u->helpers.data, u->helpers.len, set, ret);
 }
 
-/*
- * Makes the program of the set. If the whole does not fit, it is made without what the process
- * carries, or else without the first helper that is one too many.
- */
-static struct err *set_program(struct ustacks *u, uint64_t set, const struct program **ret)
+struct err *ustacks_set_program(struct ustacks *u, uint64_t set, const struct program **ret)
 {
 	struct err *e = program_get(u, set, ret), *without;
 
@@ -420,7 +358,7 @@ static struct err *set_program(struct ustacks *u, uint64_t set, const struct pro
 uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list)
 {
 	struct process *proc = process_open(t, u->opts.files);
-	uint64_t set = set_of_symbols(u, proc, set_of_files(u, proc, t, NULL));
+	uint64_t set = set_of_symbols(u, proc, ustacks_set_of_files(u, proc, t, NULL));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < u->helpers.len; i++)
@@ -457,6 +395,16 @@ static void set_debug(const struct ustacks *u, pid_t pid, uint64_t set)
 	strbuf_deinit(&text);
 }
 
+static struct space *space_find(struct ustacks *u, uint64_t key, uint64_t pid)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+
+	for (uint32_t i = 0; k && i < k->nspaces; i++)
+		if (k->spaces[i].key == key)
+			return &k->spaces[i];
+	return NULL;
+}
+
 /* Forgets the address spaces of a process that were met at a time or earlier. */
 static void spaces_forget(struct ustacks *u, uint64_t pid, uint64_t time)
 {
@@ -466,10 +414,17 @@ static void spaces_forget(struct ustacks *u, uint64_t pid, uint64_t time)
 	if (!k)
 		return;
 	for (uint32_t i = 0; i < k->nspaces; i++) {
-		if (k->spaces[i].met <= time)
+		if (k->spaces[i].met <= time) {
+			const uint64_t nbare = bare_take(u, k->spaces[i].key);
+
+			if (k->spaces[i].is_attached) /* walks that had begun before */
+				u->nbare += nbare;
+			else
+				departed_bare(u->departed, pid, nbare);
 			process_remove(u, k->spaces[i].key);
-		else
+		} else {
 			k->spaces[n++] = k->spaces[i];
+		}
 	}
 	k->nspaces = n;
 	if (n)
@@ -482,15 +437,20 @@ static struct err *entry_put(struct ustacks *u, struct meeting *m, const struct 
 			     uint64_t set)
 {
 	struct err *e = process_put(u, m->key, hp);
+	struct space *s = space_find(u, m->key, (uint64_t)m->pid);
 	uint64_t nbare;
 
 	m->is_published = !e;
 	if (e)
 		return e;
 	set_debug(u, m->pid, set);
+	if (s)
+		s->is_attached = set;
 	nbare = hp->frames ? bare_take(u, m->key) : 0;
 	if (set)
 		u->nbare += nbare;
+	else
+		departed_bare(u->departed, (uint64_t)m->pid, nbare);
 	return NULL;
 }
 
@@ -513,15 +473,14 @@ static bool set_attach_again(void *ctx, struct process *proc, struct rt_hproc *r
 			  process_attach(proc, a->u->helpers.data[i], &why);
 		free(why);
 	}
-	e = is_good ? values_fill(a->u, proc, a->program, ret) : NULL;
+	e = is_good ? ustacks_values_fill(a->u, proc, a->program, ret) : NULL;
 	is_good &= !e;
 	err_destroy(e);
 	return is_good;
 }
 
-/* Learns what the files of the process fix, but of helpers that programs carry. */
-static bool set_learn(struct ustacks *u, const struct meeting *m, struct process *proc,
-		      uint64_t wanted, const struct program *p, const struct rt_hproc *hp)
+bool ustacks_set_learn(struct ustacks *u, const struct meeting *m, struct process *proc,
+		       uint64_t wanted, const struct program *p, const struct rt_hproc *hp)
 {
 	struct attaching again = {u, p};
 
@@ -557,7 +516,7 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	hp->is_new = m->is_new;
 	is_known = set != u->always && constants_find(u->constants, m->target, &set, hp);
 	if (set != u->always && !is_known)
-		set = set_attach(u, proc, m, set);
+		set = ustacks_set_attach(u, proc, m, set);
 	if (m->is_early && !is_known && (!set || set != wanted))
 		/*
 		 * If all decline a process that runs, or that maps files for which they are not, no
@@ -569,15 +528,15 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	hp->frames = set || !m->is_late; /* else stacks are counted until it is looked at again */
 	if (!set || set == u->always)	 /* the program for all processes is there */
 		return entry_put(u, m, hp, set);
-	e = set_program(u, set, &p);
+	e = ustacks_set_program(u, set, &p);
 	if (e)
 		return e;
 	program_fill(p, hp);
 	programs_walked(u->programs, m->is_early ? 0 : hp->program);
 	if (!is_known)
-		e = values_fill(u, proc, p, hp);
+		e = ustacks_values_fill(u, proc, p, hp);
 	hp->saves = !e && program_saves(p, hp);
-	m->is_lasting = is_known || (!e && set_learn(u, m, proc, wanted, p, hp));
+	m->is_lasting = is_known || (!e && ustacks_set_learn(u, m, proc, wanted, p, hp));
 	if (hp->saves && u->opts.saves)
 		u->opts.saves(u->opts.ctx, m->pid);
 	return e ? e : entry_put(u, m, hp, set);
@@ -598,16 +557,6 @@ static struct space *space_note(struct ustacks *u, uint64_t key, uint64_t pid)
 	}
 	k->spaces[k->nspaces] = (struct space){.key = key, .met = now_ns()};
 	return &k->spaces[k->nspaces++];
-}
-
-static struct space *space_find(struct ustacks *u, uint64_t key, uint64_t pid)
-{
-	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
-
-	for (uint32_t i = 0; k && i < k->nspaces; i++)
-		if (k->spaces[i].key == key)
-			return &k->spaces[i];
-	return NULL;
 }
 
 /* The process will be looked at again, by ustacks_work(). */
@@ -638,7 +587,7 @@ static bool target_meet(struct ustacks *u, struct space *s, struct target *t, bo
 	s->dev = program ? program->dev : 0;
 	s->ino = program ? program->ino : 0;
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
-	set = set_of_files(u, proc, t, &m);
+	set = ustacks_set_of_files(u, proc, t, &m);
 	process_expect_symbols(proc, u->helpers.data, u->helpers.len);
 	e = set == u->always ? NULL : process_publish(u, &m, proc, set);
 	nlates = gate_late_count(u->opts.files->gate);
@@ -687,6 +636,8 @@ void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
 	if (!s)
 		s = space_note(u, req->key.ino, req->pid);
 	space_meet(u, s, (pid_t)req->pid);
+	if (!ustacks_begun_key((pid_t)req->pid))
+		departed_want(u->departed, req->pid, bare_take(u, req->key.ino));
 }
 
 bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps)
@@ -742,6 +693,13 @@ void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
 {
 	if (u)
 		spaces_forget(u, pid, time);
+}
+
+void ustacks_execed(struct ustacks *u, uint64_t pid, uint64_t time)
+{
+	if (u)
+		departed_execed(u->departed, pid);
+	ustacks_gone(u, pid, time);
 }
 
 /* Does a helper depend on whether a process has mapped the file? */
@@ -803,6 +761,8 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, ui
 {
 	const struct known *k = u ? hashmap_find(u->known, &pid, sizeof(pid)) : NULL;
 
+	if (u)
+		departed_mapped(u->departed, pid, m);
 	if (k && !is_old_news(k, m, time) && file_matters(u, pid, m))
 		space_meet_again(u, pid, time);
 }
@@ -868,16 +828,19 @@ void ustacks_work(struct ustacks *u)
 	if (!u)
 		return;
 	dues_meet(u);
+	u->nbare += departed_learn(u->departed, u, false);
 	while (programs_work(u->programs, &e))
 		compiled_tell(u, e);
 }
 
 uint64_t ustacks_bare(struct ustacks *u)
 {
-	const uint64_t n = u ? u->nbare : 0;
+	uint64_t n;
 
-	if (u)
-		u->nbare = 0;
+	if (!u)
+		return 0;
+	n = u->nbare + departed_learn(u->departed, u, true);
+	u->nbare = 0;
 	return n;
 }
 
@@ -929,6 +892,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	u->carried =
 		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
 	u->constants = constants_create(opts->files);
+	u->departed = departed_create();
 	if (opts->file && *opts->file) {
 		e = helper_add(u, opts->file);
 		if (!e)
@@ -1003,5 +967,6 @@ void ustacks_destroy(struct ustacks *u)
 	hashmap_destroy(u->told);
 	carried_destroy(u->carried);
 	constants_destroy(u->constants);
+	departed_destroy(u->departed);
 	free(u);
 }

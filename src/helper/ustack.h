@@ -113,5 +113,7 @@ bool ustacks_attach_linked(struct ustacks *u, uint64_t key, struct target *t);
  * file, the next walk asks again, unless the process was met long enough after that time.
  */
 void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time);
-/* At that time, the process has ended, or has executed another program. */
+/* At that time, the process has executed another program. u may be NULL. */
+void ustacks_execed(struct ustacks *u, uint64_t pid, uint64_t time);
+/* At that time, the process has ended, or has executed another program. u may be NULL. */
 void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time);

@@ -806,6 +806,16 @@ bool object_relocates(struct object *o, struct object_word *words, uint32_t n)
 	return object_open(o) && relocs_write(&o->elf, words, n) && !object_is_stuck(o);
 }
 
+bool object_relocate(struct object *o, const struct object_bytes *b)
+{
+	return object_open(o) && relocs_apply(&o->elf, b) && !object_is_stuck(o);
+}
+
+const struct image_segments *object_segments(const struct object *o)
+{
+	return &o->segments;
+}
+
 const char *object_build_id(const struct object *o)
 {
 	return o->build_id;

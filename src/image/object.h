@@ -17,6 +17,7 @@
 #include "base/base.h"
 
 struct gate_file;
+struct image_segments; /* image/segments.h */
 struct object;
 
 #define OBJECT_EXPECTED 200  /* names of object_expect() that are considered */
@@ -88,4 +89,16 @@ struct object_word {
  * takes symbols that the file defines from the file. words is put in order of addresses.
  */
 bool object_relocates(struct object *o, struct object_word *words, uint32_t n);
+/* Bytes of the data of a file, which a process has `bias` bytes further on. */
+struct object_bytes {
+	uint64_t addr, size, bias; /* addr as in the file */
+	uint8_t *bytes;		   /* the caller's */
+};
+/*
+ * Does what the dynamic linker does to these bytes, which are those of the file. False: some of
+ * them depend on other files as well, or cannot be known.
+ */
+bool object_relocate(struct object *o, const struct object_bytes *b);
+/* The segments of the file, which stay the object's. */
+const struct image_segments *object_segments(const struct object *o);
 const char *object_build_id(const struct object *o); /* hexadecimal digits; "" = none */

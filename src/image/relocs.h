@@ -12,7 +12,10 @@
 #include "base/base.h"
 
 struct gate_elf;
+struct object_bytes;
 struct object_word;
 
 /* See object_relocates(). */
 bool relocs_write(struct gate_elf *g, struct object_word *words, uint32_t n);
+/* See object_relocate(). */
+bool relocs_apply(struct gate_elf *g, const struct object_bytes *b);

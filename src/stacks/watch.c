@@ -18,6 +18,11 @@ static void helpers_mapped(void *ctx, const struct watch_subject *s, const struc
 	ustacks_mapped(ctx, s->pid, m, s->time);
 }
 
+static void helpers_execed(void *ctx, const struct watch_subject *s)
+{
+	ustacks_execed(ctx, s->pid, s->time);
+}
+
 static void helpers_gone(void *ctx, const struct watch_subject *s)
 {
 	ustacks_gone(ctx, s->pid, s->time);
@@ -28,7 +33,7 @@ static const struct watch_subscriber helpers_of_all = {
 	.name = "ustack helpers",
 	.scope = WATCH_ALL,
 	.mapped = helpers_mapped,
-	.execed = helpers_gone,
+	.execed = helpers_execed,
 	.ended = helpers_gone,
 };
 

@@ -6,6 +6,7 @@
  *     live.c   a process that runs, whose memory may change while it is read; a process whose
  *              threads are held by ptrace(2), which has registers, too
  *     core.c   a core file, also one that copy.c makes of a process (copy.h)
+ *     ended.c  a process that has ended: the files that it had mapped
  *
  * Owns     what it has read and opened, and the hold on threads, until target_close(). The gate,
  *          through which all files are opened, outlives it.
@@ -24,6 +25,7 @@
 #include "base/vec.h"
 
 struct arch_regs; /* arch/arch.h */
+struct file_opts; /* image/debugfile.h */
 struct gate;
 struct gate_file;
 struct image;
@@ -109,6 +111,24 @@ size_t target_auxv(struct target *t, void *to, size_t size);
 bool target_signal(struct target *t, siginfo_t *ret);
 
 /* ---- what depends on files alone ------------------------------------------------------------- */
+
+#define TARGET_ENDED_FILES 32
+/* A file of which a process has mapped code, and that mapping. */
+struct target_ended_file {
+	const char *path; /* in the process */
+	uint64_t dev, ino;
+	taddr start;
+	uint64_t off; /* in the file */
+};
+/*
+ * A process that has ended, of which nothing is known but what it had mapped: list has n files, the
+ * first of them that of the program. They are opened by their paths, and mapped as the dynamic
+ * linker leaves them before anything has run: with its addresses in data, where these are in the
+ * same file. Other memory cannot be read, and there are no threads. files outlives what is
+ * returned. NULL: a file cannot be read, or another one has its path now.
+ */
+struct target *target_ended(pid_t pid, const struct file_opts *files,
+			    const struct target_ended_file *list, uint32_t n);
 
 /*
  * The files that t maps, as if another process had mapped them and had not run: file k, in the

@@ -6,6 +6,7 @@
  *     live.c    a process that runs, and one whose threads are held
  *     core.c    a core file
  *     copy.c    makes the core file of a process
+ *     ended.c   the files of a process that has ended
  *     moved.c   the files of another target, mapped elsewhere
  *     target.c  what is the same for all of them; fillers
  *

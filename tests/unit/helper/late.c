@@ -75,10 +75,15 @@ static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct
 	return HELPER_CODE_IDLE;
 }
 
+static uint64_t nbare = 3; /* stacks that were recorded before anybody asked */
+
 static uint64_t process_bare(void *ctx, uint64_t key)
 {
+	const uint64_t n = nbare;
+
 	(void)ctx, (void)key;
-	return 3;
+	nbare = 0;
+	return n;
 }
 
 static void on_notice(void *ctx, const char *msg)
@@ -161,6 +166,8 @@ static void test_declined(struct ustacks *u)
 
 	late_version = 43;
 	ustacks_gone(u, req.pid, UINT64_MAX);
+	is_int((int)ustacks_bare(u), 0, "it goes without more of them");
+	nbare = 3;
 	ustacks_add_process(u, &req);
 	ok(!published.entry && published.frames, "a version that is not known");
 	is_int((int)ustacks_bare(u), 0, "whose stacks lack nothing");
@@ -240,6 +247,7 @@ int main(void)
 	helper_write(folder, helper_text);
 	if (ok(!ustacks_create(&opts, &u) && !ustacks_begin(u, &fake.public), "a helper")) {
 		test_compiled(u, g);
+		nbare = 3;
 		nputs = 0;
 		published = (struct rt_hproc){0};
 		test_late(u, g);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Learns from the files of processes that have ended (departed.h). */
+#include "helper/departed.h"
+
+#include "base/str.h"
+#include "helper/constants.h"
+#include "helper/process.h"
+#include "helper/programs.h"
+#include "helper/ustack_impl.h"
+#include "image/debugfile.h"
+#include "rt/helper.h"
+#include "sym/sym.h"
+#include "target/target.h"
+
+#define PATH_BYTES_MAX 4096u /* of the files of a process: longer paths are left out */
+#define TRIED_MAX      64    /* programs */
+/*
+ * A walk's request may be read before the news of what the process has mapped. It is complete when
+ * the C library is mapped, or by then.
+ */
+#define NEWS_NS 100000000
+
+struct departed {
+	struct record {
+		uint64_t pid; /* 0: the record is free */
+		/* ns of CLOCK_MONOTONIC when a walk asked for its helpers; 0: none has */
+		uint64_t wanted;
+		struct target_ended_file files[TARGET_ENDED_FILES]; /* first the program's */
+		uint32_t nfiles;
+		uint64_t nbare; /* stacks without frames of the language */
+		bool has_libc;
+	} records[DEPARTED_MAX];
+	uint32_t next; /* the record that is used next */
+	uint32_t nwanted;
+	struct {
+		uint64_t dev, ino;
+	} tried[TRIED_MAX];
+	uint32_t ntried;
+};
+
+struct departed *departed_create(void)
+{
+	return xcalloc(1, sizeof(struct departed));
+}
+
+static void record_free(struct departed *d, struct record *r)
+{
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		free((char *)r->files[i].path);
+	d->nwanted -= r->wanted != 0;
+	*r = (struct record){0};
+}
+
+void departed_destroy(struct departed *d)
+{
+	for (uint32_t i = 0; d && i < DEPARTED_MAX; i++)
+		record_free(d, &d->records[i]);
+	free(d);
+}
+
+static struct record *record_find(struct departed *d, uint64_t pid)
+{
+	for (uint32_t i = 0; i < DEPARTED_MAX; i++)
+		if (d->records[i].pid == pid)
+			return &d->records[i];
+	return NULL;
+}
+
+static struct record *record_new(struct departed *d, uint64_t pid)
+{
+	struct record *r = &d->records[d->next];
+
+	d->next = (d->next + 1) % DEPARTED_MAX;
+	record_free(d, r);
+	r->pid = pid;
+	return r;
+}
+
+void departed_execed(struct departed *d, uint64_t pid)
+{
+	struct record *r = pid ? record_find(d, pid) : NULL, old;
+
+	if (!r && pid)
+		r = record_new(d, pid);
+	if (!r)
+		return;
+	old = *r;
+	record_free(d, r);
+	r->pid = pid;
+	if (!old.wanted || old.has_libc)
+		return;
+	/* the news is late */
+	r->wanted = old.wanted;
+	r->nbare = old.nbare;
+	d->nwanted++;
+}
+
+void departed_mapped(struct departed *d, uint64_t pid, const struct sym_map *m)
+{
+	struct record *r = pid && m->is_exec && m->ino ? record_find(d, pid) : NULL;
+
+	if (!r || !m->path || m->path[0] != '/')
+		return;
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		if (r->files[i].dev == m->dev && r->files[i].ino == m->ino)
+			return;
+	/* what a program maps later is opened by what has begun */
+	if (r->nfiles == TARGET_ENDED_FILES || strlen(m->path) >= PATH_BYTES_MAX)
+		return;
+	r->files[r->nfiles++] = (struct target_ended_file){.path = xstrdup(m->path),
+							   .dev = m->dev,
+							   .ino = m->ino,
+							   .start = m->start,
+							   .off = m->off};
+	r->has_libc |= process_is_libc(basename(m->path));
+}
+
+void departed_bare(struct departed *d, uint64_t pid, uint64_t n)
+{
+	struct record *r = n ? record_find(d, pid) : NULL;
+
+	if (r)
+		r->nbare += n;
+}
+
+void departed_want(struct departed *d, uint64_t pid, uint64_t nbare)
+{
+	struct record *r = pid ? record_find(d, pid) : NULL;
+
+	if (!r && pid)
+		r = record_new(d, pid);
+	if (!r)
+		return;
+	r->nbare += nbare;
+	if (r->wanted)
+		return;
+	r->wanted = now_ns();
+	d->nwanted++;
+}
+
+/* For the option debug. */
+static void learned_debug(const struct ustacks *u, pid_t pid, bool is_learned)
+{
+	struct strbuf text = {0};
+
+	if (!u->opts.debug)
+		return;
+	strbuf_addf(&text, "process %d has ended before its ustack helpers were attached: %s",
+		    (int)pid,
+		    is_learned ? "its files fix what they need" : "its files do not fix all");
+	u->opts.debug(u->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* Attaches the helpers to what is left of the process, and learns what its files fix. */
+static void process_learn(struct ustacks *u, struct target *t, pid_t pid)
+{
+	struct process *proc = process_open(t, u->opts.files);
+	struct meeting m = {.pid = pid, .target = t, .is_early = true};
+	uint64_t wanted = ustacks_set_of_files(u, proc, t, &m), set = wanted;
+	CLEANUP(free) struct rt_hproc *hp = xcalloc(1, sizeof(*hp));
+	const struct program *p = NULL;
+	struct err *e = NULL;
+
+	if (wanted && wanted != u->always && !(wanted & u->foreign) &&
+	    !constants_find(u->constants, t, &set, hp) &&
+	    ustacks_set_attach(u, proc, &m, wanted) == wanted) {
+		e = ustacks_set_program(u, wanted, &p);
+		if (!e) {
+			program_fill(p, hp);
+			e = ustacks_values_fill(u, proc, p, hp);
+		}
+		if (!e) {
+			hp->saves = program_saves(p, hp);
+			learned_debug(u, pid, ustacks_set_learn(u, &m, proc, wanted, p, hp));
+		}
+	}
+	err_destroy(e); /* whoever runs on is told */
+	process_close(proc);
+}
+
+/* Whether a helper is for one of the files: stacks have said that its frames are missing. */
+static bool is_named(const struct ustacks *u, const struct record *r)
+{
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		if (ustacks_has_name(u, r->files[i].path))
+			return true;
+	return false;
+}
+
+static bool is_tried(const struct departed *d, const struct target_ended_file *f)
+{
+	for (uint32_t i = 0; i < d->ntried; i++)
+		if (d->tried[i].dev == f->dev && d->tried[i].ino == f->ino)
+			return true;
+	return false;
+}
+
+/* Without the C library, clauses would find out that it is not there. */
+static void record_learn(struct departed *d, struct ustacks *u, const struct record *r)
+{
+	const struct target_ended_file *program = r->files;
+	struct target *t;
+
+	if ((!r->has_libc && r->nfiles > 1) || d->ntried == TRIED_MAX || is_tried(d, program))
+		return;
+	d->tried[d->ntried].dev = program->dev;
+	d->tried[d->ntried++].ino = program->ino;
+	t = target_ended((pid_t)r->pid, u->opts.files, r->files, r->nfiles);
+	if (t)
+		process_learn(u, t, (pid_t)r->pid);
+	target_close(t);
+}
+
+uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last)
+{
+	uint64_t nbare = 0;
+
+	for (uint32_t i = 0; i < DEPARTED_MAX && d->nwanted && u->tables; i++) {
+		struct record *r = &d->records[i];
+		struct record taken = *r;
+
+		if (!r->wanted || (!r->has_libc && !is_last && now_ns() < r->wanted + NEWS_NS))
+			continue;
+		*r = (struct record){0}; /* news may come while files are read */
+		if (is_named(u, &taken)) {
+			nbare += taken.nbare;
+			if (!is_last)
+				record_learn(d, u, &taken);
+		}
+		record_free(d, &taken);
+	}
+	return nbare;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that end before their helpers are attached: what their files fix is learned all the
+ * same, so that the next process of the same files has its frames from its first stack on.
+ *
+ * A program may live less than a millisecond. When a walk's request for it is read, its memory is
+ * gone; but its files are there, and which these were was told when it mapped them. The clauses of
+ * attach run over them as the dynamic linker leaves them (target_ended()). What such clauses find
+ * in memory that only a process writes is not learned (helper/constants.h).
+ *
+ * Owns     the mappings of code of the processes that have executed a program last, of as many as
+ *          DEPARTED_MAX.
+ * Errors   none: of what cannot be learned, stacks of the next process say that frames are missing.
+ * Threads  the consumer's.
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct departed;
+struct sym_map;
+struct ustacks;
+
+#define DEPARTED_MAX 128
+
+struct departed *departed_create(void);
+void departed_destroy(struct departed *d); /* NULL is allowed */
+/* The process executes a program; what it maps from now on is its. */
+void departed_execed(struct departed *d, uint64_t pid);
+void departed_mapped(struct departed *d, uint64_t pid, const struct sym_map *m);
+/* So many of its stacks were recorded before it was known which helpers it has. */
+void departed_bare(struct departed *d, uint64_t pid, uint64_t n);
+/* The same, and a walk has asked for the helpers of the process, which has ended. */
+void departed_want(struct departed *d, uint64_t pid, uint64_t nbare);
+/*
+ * Learns from those that are wanted, and forgets them; each file of a program is tried once. To be
+ * called now and then; is_last: nothing is learned any more. Returns how many stacks of them were
+ * without frames of a language.
+ */
+uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last);

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Programs of new files that end at once: nobody can look at their memory. The first one's stacks say that frames are missing, and how many said so is
+told at the end; what its files fix is learned from these, so that the stacks of the second one are whole."""
+import os, re, shutil, signal, subprocess, sys, time
+
+DTRACE, TMP, PATIENCE = os.environ["DTRACE"], os.environ["TMP"], int(os.environ.get("PATIENCE") or 1)
+# The interpreter, which is in the file of the program; a call that is seen; the frame of its function.
+PROGRAMS = {
+    "lua5.4": ("ends.lua", "local function asks() io.open('/nonexistent/ends') end\nasks() asks() os.exit(true, false)\n", "(asks)"),
+    "perl": ("ends.pl", "sub asks { -e '/nonexistent/ends' }\nasks(); asks();\nuse POSIX (); POSIX::_exit(0);\n", "(main::asks)"),
+    "php": ("ends.php", "<?php function asks() { @fopen('/nonexistent/ends', 'r'); }\nasks(); asks(); posix_kill(posix_getpid(), 9);\n", "(asks)"),
+}
+CALLS = """syscall::newfstatat:entry, syscall::openat:entry
+    /execname == "NAME" && arg1 && copyinstr(arg1) == "/nonexistent/ends"/ { printf("\\nat %d\\n", pid); jstack(40); }
+    tick-20ms /!begun/ { begun = 1; printf("begun\\n"); }"""
+bad = []
+os.chdir(TMP)
+
+
+def text_of(path):
+    with open(path) as f:
+        return f.read()
+
+
+def wait_for(pattern, paths, tracer):
+    """Until one of the files has such a text, or it is too late for it."""
+    end = time.monotonic() + 30 * PATIENCE
+    while tracer.poll() is None and time.monotonic() < end and not any(re.search(pattern, text_of(path)) for path in paths):
+        time.sleep(0.02)
+
+
+def stacks_of(pid):
+    return [part.split("\n", 1)[1] for part in text_of("out").split("\nat ")[1:] if part.split("\n")[0] == str(pid)]
+
+
+def program_check(name, script, function):
+    shutil.copy(os.path.realpath(shutil.which(name)), name)
+    with open("out", "w") as out, open("err", "w") as err:
+        tracer = subprocess.Popen([DTRACE, "-xdebug", "-x", "jstackstrsize=4k", "-x", "switchrate=50ms", "-n", CALLS.replace("NAME", name)],
+                                  stdin=subprocess.DEVNULL, stdout=out, stderr=err, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        wait_for("begun", ["out"], tracer)
+        pids = []
+        for _ in range(2):
+            p = subprocess.Popen([os.path.join(TMP, name), script])
+            p.wait()
+            pids.append(p.pid)
+            wait_for(rf"process {pids[0]} has ended before|helpers of process {pids[0]}: '", ["err"], tracer)
+        wait_for(rf"\nat {pids[1]}\n(?s:.)*\nat {pids[1]}\n(?s:.)*\n\n", ["out"], tracer)
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+    os.unlink(name)
+    marked = sum("[no language frames yet]" in s for s in stacks_of(pids[0]))
+    said = sum(int(n) for n in re.findall(r"(\d+) user stacks? ha\w+ native frames only", text_of("err")))
+    whole = [s for s in stacks_of(pids[1]) if function in s and "[" not in re.sub(r"\[ .* \]", "", s)]
+    print(f"{name}: {marked} of {len(stacks_of(pids[0]))} stacks were too early, then {len(whole)} of {len(stacks_of(pids[1]))} are whole")
+    if len(whole) < 2 or len(whole) != len(stacks_of(pids[1])) or marked != said:
+        bad.append(f"{name}: {said} said\n" + text_of("out") + text_of("err"))
+
+
+found = [name for name in PROGRAMS if shutil.which(name)]
+for name in found:
+    script, text, function = PROGRAMS[name]
+    with open(script, "w") as f:
+        f.write(text)
+    program_check(name, script, function)
+print("\n".join(bad))
+sys.exit(1 if bad else 0 if found else 67)
