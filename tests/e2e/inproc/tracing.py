@@ -19,7 +19,7 @@ TURNS = "/run/fathom/turns"
 
 
 def turn(pid, how=fcntl.F_WRLCK, file=TURNS):
-    """Takes the turn at a process, as another tracer (target/turn.h): a descriptor, of which the closing ends it. how: F_RDLCK: with others that place breakpoints."""
+    """Takes the turn at a process, as another tracer (target/turn.h), as soon as nobody has it: a descriptor, of which the closing ends it. how: F_RDLCK: with others that place breakpoints."""
     own, other = os.pidfd_open(os.getpid()), os.pidfd_open(pid)
     inodes = [os.fstat(fd).st_ino for fd in (own, other)]
     os.close(own)
@@ -28,7 +28,7 @@ def turn(pid, how=fcntl.F_WRLCK, file=TURNS):
         os.makedirs(os.path.dirname(TURNS), 0o700, exist_ok=True)
     fd = os.open(file, os.O_RDWR | (os.O_CREAT if file == TURNS else 0), 0o600)
     number = 0 if file != TURNS else inodes[1] if inodes[0] != inodes[1] or pid == os.getpid() else pid
-    fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", how, os.SEEK_SET, number, 1 if number else 0, 0))  # F_OFD_SETLK
+    fcntl.fcntl(fd, 38, struct.pack("hhqqi4x", how, os.SEEK_SET, number, 1 if number else 0, 0))  # F_OFD_SETLKW
     return fd
 
 
