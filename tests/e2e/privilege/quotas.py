@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the sessions of a user may take together, and that a user cannot get more by several, by stopping or by ending them."""
-import os, re, signal, time
+import os, re, signal, threading, time
 from world import *
 
 enter()
@@ -62,9 +62,9 @@ def sessions():
     end(session(ALICE, *STAYS))
     end(two[1])
     # a session inside of another one is one more
-    inner = f"exec {DTRACE} -qn \\047tick-1s {{ n++; }}\\047"
+    inner = f"exec {DTRACE} -qn \\047BEGIN {{ printf(\\042inner\\\\n\\042); }} tick-1s {{ n++; }}\\047 -x switchrate=10hz"
     nested = session(ALICE, "-w", *STAYS[:3], f'BEGIN {{ printf("traced\\n"); }} tick-500ms /!n++/ {{ system("{inner}"); }}', start_new_session=True)
-    time.sleep(2)
+    check("inner" in nested.stdout.readline(), "a session in another one traces")
     refused("a third session beside one in another", dtrace(ALICE, *FOREVER), third)
     os.killpg(nested.pid, signal.SIGKILL)
     end(nested)
@@ -128,7 +128,14 @@ def at_once():
     """Of many that begin at the same time, as many as may trace do."""
     levels(f"user {ALICE}: dtrace_user sessions=3\n")
     many = [session(ALICE, *STAYS, ready=False) for _ in range(8)]
-    time.sleep(6)
+    traces = {}  # one that is refused says nothing, and ends
+    readers = [threading.Thread(target=lambda p=p: traces.update({p: "traced" in p.stdout.readline()}), daemon=True) for p in many]
+    for r in readers:
+        r.start()
+    for p, r in zip(many, readers):
+        r.join(SECONDS)
+        if not traces.get(p):
+            p.wait(timeout=SECONDS)
     alive = [p for p in many if p.poll() is None]
     check(len(alive) == 3, "3 of 8 sessions trace", [len(alive)] + [p.communicate()[1] for p in many if p not in alive])
     for p in many:
@@ -210,6 +217,8 @@ def loading(count, original, functions):
     while p.poll() is None and (not seen or seen[-1][0] < count) and time.time() < until:
         time.sleep(0.1)
         seen.append((os.path.getsize(done) if os.path.exists(done) else 0, said_by(p)))
+        if len(seen) > 1 and seen[-1] != seen[-2]:  # on a busy machine each library may take a second
+            until = time.time() + SECONDS
     time.sleep(1)
     last = said_by(p)
     p.terminate()
@@ -242,13 +251,24 @@ def late_memory():
     check(last and last[0] <= before + 1, "memory of libraries that are gone", (before, last, seen, said))
 
 
+def taking(what, args, quota):
+    """
+    A session that takes more from others than the quota allows ends, and says why. One that gets no CPU meanwhile is ended by the kernel, and says
+    nothing (overdrawn()): on a busy machine it is tried again.
+    """
+    for _ in range(10):
+        r = dtrace(ALICE, *args)
+        if r.returncode != -signal.SIGKILL:
+            break
+    refused(what, r, "of a CPU from others", *quota)
+
+
 def cpu():
     """Others who call the system all the time lose more by a session than the quota allows: it ends."""
     levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")
     load = subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB))
     try:
-        r = dtrace(ALICE, "-qn", "syscall:::entry { @[probefunc] = count(); }")
-        refused("a session that slows others", r, "of a CPU from others", "cpu=0.50%", LEVELS + ":1")
+        taking("a session that slows others", ["-qn", "syscall:::entry { @[probefunc] = count(); }"], ["cpu=0.50%", LEVELS + ":1"])
         # the same while its output is not read, which is when dtrace itself waits
         p = session(ALICE, "-qn", 'BEGIN { printf("traced\\n"); } syscall:::entry { printf("%1000d\\n", arg0); }', "-x", "switchrate=10hz")
         check(p.wait(timeout=SECONDS) != 0, "a session whose output is not read ends, too")
@@ -256,8 +276,7 @@ def cpu():
         # clauses of timers are in the time of others
         levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")
         clause = "".join(f"@a{i} = quantize(timestamp); " for i in range(60))
-        r = dtrace(ALICE, "-qn", f"tick-5000 {{ {clause} }}")
-        refused("a timer that takes too much", r, "of a CPU from others", "cpu=0.50%")
+        taking("a timer that takes too much", ["-qn", f"tick-5000 {{ {clause} }}"], ["cpu=0.50%"])
         levels(f"user {ALICE}: dtrace_user\n", quotas="")
         # and a session that takes little goes on beside them
         p = session(ALICE, *STAYS)
@@ -299,10 +318,10 @@ def missed():
                 q.kill()
                 q.wait()
         for call in "getppid", "none":  # the latter has a number that there is not
-            levels(f"user {ALICE}: dtrace_user cpu=3%\n")
+            levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")  # their calls are few where they get little of the CPUs
             load = [subprocess.Popen([f"{HOME}/calls", call, "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
             try:
-                refused(f"{program}, which others' calls of {call} lead to", dtrace(ALICE, "-qn", program), "of a CPU from others", "cpu=3%")
+                taking(f"{program}, which others' calls of {call} lead to", ["-qn", program], ["cpu=0.50%"])
             finally:
                 for q in load:
                     q.kill()
@@ -323,10 +342,10 @@ def followed():
         for q in load:
             q.kill()
             q.wait()
-    levels(f"user {ALICE}: dtrace_user dtrace_proc cpu=1%\n")
+    levels(f"user {ALICE}: dtrace_user dtrace_proc cpu=0.5%\n")
     load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
     try:
-        refused("a session that follows children, and slows others", dtrace(ALICE, *watch), "of a CPU from others", "cpu=1%")
+        taking("a session that follows children, and slows others", watch, ["cpu=0.50%"])
     finally:
         for q in load:
             q.kill()
