@@ -329,7 +329,7 @@ static void wait_charge(struct gate *g, struct zone *z, uint64_t since)
 
 	if (g->is_patient || took <= WAIT_FREE_NS)
 		return;
-	took -= MIN(took, g->reader ? reader_delay(g->reader) : 0);
+	took -= MIN(took, g->reader ? reader_runnable_ns(g->reader) : 0);
 	if (took <= WAIT_FREE_NS)
 		return;
 	z->is_slow = true;
@@ -440,7 +440,7 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 	if (!q->file && q->send != memory_ask) /* another file is to be opened */
 		g->current = NULL;
 	if (!g->is_patient)
-		(void)reader_delay(g->reader); /* wait_charge() counts from here */
+		(void)reader_runnable_ns(g->reader); /* wait_charge() counts from here */
 	sys = q->send(g, q, wait.since + wait.allowed);
 	wait_charge(g, q->zone, wait.since);
 	if (sys == ETIMEDOUT) {

@@ -25,7 +25,7 @@ struct reader {
 	int pidfd;
 	int sock;
 	bool is_late;	   /* an answer has not come yet: no request can be sent */
-	uint64_t delay_ns; /* reader_delay(): as of the last call */
+	uint64_t runnable; /* reader_runnable_ns(): as of the last call */
 	struct reader_area *area;
 };
 
@@ -149,25 +149,29 @@ static bool proc_read(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-/* How long a thread has waited for a CPU in its life: the second number of its schedstat. */
-static uint64_t run_delay(const char *path)
+/*
+ * How long a thread has had a CPU in its life, or has waited for one: the first two numbers of its
+ * schedstat.
+ */
+static uint64_t runnable_ns(const char *path)
 {
 	char text[128], *end;
+	uint64_t ran;
 
 	if (!proc_read(path, text, sizeof(text)))
 		return 0;
-	(void)strtoull(text, &end, 10);
-	return strtoull(end, NULL, 10);
+	ran = strtoull(text, &end, 10);
+	return ran + strtoull(end, NULL, 10);
 }
 
-uint64_t reader_delay(struct reader *r)
+uint64_t reader_runnable_ns(struct reader *r)
 {
-	uint64_t before = r->delay_ns;
+	uint64_t before = r->runnable;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)r->pid);
-	r->delay_ns = run_delay(path) + run_delay("/proc/thread-self/schedstat");
-	return r->delay_ns - MIN(before, r->delay_ns);
+	r->runnable = runnable_ns(path) + runnable_ns("/proc/thread-self/schedstat");
+	return r->runnable - MIN(before, r->runnable);
 }
 
 /* Does the reader wait for a CPU, and for nothing else? The state in /proc/PID/stat says so. */

@@ -66,10 +66,11 @@ MUST_CHECK int reader_read(struct reader *r, uint64_t off, void *to, size_t size
 MUST_CHECK int reader_memory(struct reader *r, uint64_t pid, taddr addr, void *to, size_t size,
 			     uint64_t deadline, size_t *ret_n);
 /*
- * How long the reader and the calling thread have waited for a CPU since the last call, in ns: time
- * that no file system is to blame for. 0 where the kernel does not count it.
+ * How long the reader and the calling thread have had a CPU, or have waited for one, since the last
+ * call, in ns: time that no file system's server is to blame for. Where a hypervisor takes the CPU
+ * away, the kernel counts that as time in which they had it. 0 where the kernel does not count.
  */
-uint64_t reader_delay(struct reader *r);
+uint64_t reader_runnable_ns(struct reader *r);
 /*
  * Returns true if the request that was not answered in time waits for the close of the file that
  * was open before.

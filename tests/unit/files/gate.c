@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "image/elfsym.h"
 #include "files/gate.h"
 #include "files/mounts.h"
+#include "files/reader.h"
 #include "tap.h"
 
 static uint32_t ntold;
@@ -419,6 +421,51 @@ static void test_mounts(void)
 	mounts_deinit(&all);
 }
 
+/* How long a thread has had a CPU, and has waited for one, in ns; 0: the kernel does not say. */
+static uint64_t runnable_ns(pid_t tid)
+{
+	uint64_t ran = 0, waited = 0;
+	char path[64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	f = fopen(path, "re");
+	if (f) {
+		if (fscanf(f, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+			ran = waited = 0;
+		(void)fclose(f);
+	}
+	return ran + waited;
+}
+
+/*
+ * The time that a reader, and whoever waits for it, have run is no time in which they have waited
+ * for a server; nor is that in which they have waited for a CPU.
+ */
+static void test_runnable(void)
+{
+	static char data[READER_CHUNK];
+	struct reader *r = reader_create();
+	uint64_t before, both, until = now_ns() + 60000000000;
+	CLEANUP(fd) int found = -1;
+	struct stat st;
+	size_t n = 0, sum = 0;
+	pid_t pid;
+
+	ok(r && reader_open_path(r, -1, "/bin/sh", until, &found, &st) == 0,
+	   "a reader opens a program");
+	pid = reader_pid();
+	(void)reader_runnable_ns(r);
+	before = runnable_ns(pid) + runnable_ns(getpid());
+	for (int i = 0; i < 200; i++)
+		sum += reader_read(r, 0, data, sizeof(data), until, &n) == 0 ? n : 0;
+	both = runnable_ns(pid) + runnable_ns(getpid()) - before;
+	ok(sum > 1000000 && (both > 0 || !before), "it reads, which takes %" PRIu64 " ns", both);
+	ok(reader_runnable_ns(r) >= both, "that is all the time in which both could run");
+	(void)reader_destroy(r);
+	ok(reader_ends(), "it has ended");
+}
+
 int main(void)
 {
 	struct gate *g = gate_create();
@@ -429,6 +476,7 @@ int main(void)
 	test_paths(g);
 	test_made_by_kernel();
 	test_memory();
+	test_runnable();
 	here = self_open(g, true);
 	is_int(reader_pid(), 0, "harmless files need no reader");
 	there = self_open(g, false);
