@@ -50,7 +50,7 @@ child(1, crash)
 child(4, lambda: os.execv("/bin/true", ["true"]))
 child(2, fail_exec)
 END
-run -s "$TMP/p.d" -c "python3 $TMP/work.py"
+run -s "$TMP/p.d" -c "/usr/bin/python3 $TMP/work.py"
 has 'create  0: 18'; has 'lwp-create  0: 18'; has 'new process  1: 18'
 has 'start  0: 18'; has 'lwp-start  0: 24'; has 'lwp-exit  0: 24'
 has 'exit exited 1: 14'; grep -qx 'exit killed 2: 4' "$TMP/out" || { has 'exit killed 2: 3'; has 'exit dumped 3: 1'; } # a program may take cores
@@ -75,7 +75,7 @@ for _ in range(3):
     os.wait()
 END
 run -n 'proc:::exec /ppid == $target/ { @[execname, args[0]] = count(); } proc:::exec /ppid == $target/ { @["again", copyinstr(arg0)] = count(); }
-	proc:::exec-failure /ppid == $target/ { @["failure", lltostr(args[0])] = count(); } END { printa("%s %s %@d\n", @); }' -c "python3 $TMP/late.py $TMP/paths"
+	proc:::exec-failure /ppid == $target/ { @["failure", lltostr(args[0])] = count(); } END { printa("%s %s %@d\n", @); }' -c "/usr/bin/python3 $TMP/late.py $TMP/paths"
 [ -s "$TMP/err" ] && fail "a path could not be read"
 grep -q '^python.* /no/such/late 6$' "$TMP/out" && grep -q '^python.* /bin/true 3$' "$TMP/out" || fail "an exec is missing"
 has 'again /no/such/late 6'; has 'again /bin/true 3'; has 'failure 2 6'
