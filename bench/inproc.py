@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Probes of functions that jump (-x inproc=auto) beside the same probes as uprobes, and beside those of bpftrace: nanoseconds added to one call.
+"""Probes of functions that jump (-x inproc=auto) beside the same probes as uprobes, and beside those of bpftrace: nanoseconds of CPU time added to one call.
 
     bench/inproc.py [--build build] [--runs 5] [--only NAME] [--json bench/inproc.json]
 
@@ -8,9 +8,10 @@ The functions are bench/inproc.c's work() and moves(), which begin as compilers 
 the loop traced less the same loop untraced just before. The first row is what reading the time stamp counter costs here: the goals of printf (one time)
 and of the latency (two) were set where it takes 7 ns; a hypervisor may make it twice as dear. The rows "attach" are of a running process, all of whose functions of one module are to be counted: seconds from
 the start of dtrace until they are, how many of them it had a CPU, and the milliseconds for which the process stood still at most, until its threads had got a CPU to stop on included:
-on a machine that does other work, only the CPU time says something. Two rows are of web servers, of Node.js and of Java: the share of their requests that they still answer in the same CPU time. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
+on a machine that does other work, only the CPU time says something. Two rows are of web servers, of Node.js and of Java: the share of their requests that they still answer in the same CPU time. Two more are of PostgreSQL (select-only
+transactions of pgbench), with one client and with four: in the CPU time of the server's processes alone, because pgbench shares their CPUs. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
 """
-import os, re, shutil, subprocess, tempfile, time
+import os, re, shutil, subprocess, tempfile, threading, time
 
 from pairs import ROOT, Bench, Loop, Tracer, added_to_loop, build_c, median
 
@@ -24,6 +25,8 @@ ROWS = [
     ("entry: @[probefunc] and @all", f"{W}:entry {{ @[probefunc] = count(); @all = count(); }}", "uprobe:EXE:work { @[func] = count(); @all = count(); }", "<= 12 ns"),
     ("entry: @[arg0] = count()", f"{W}:entry {{ @[arg0] = count(); }}", "uprobe:EXE:work { @[arg0] = count(); }", ""),
     ("entry: @ = quantize(arg0)", f"{W}:entry {{ @ = quantize(arg0); }}", "uprobe:EXE:work { @ = hist(arg0); }", ""),
+    ("two threads: @ = count()", f"{W}:entry {{ @ = count(); }}", None, "as one thread"),
+    ("two threads: @[probefunc] = count()", f"{W}:entry {{ @[probefunc] = count(); }}", None, "as one thread"),
     ("predicate that is false", f"{W}:entry /arg0 == 77/ {{ @ = count(); }}", "uprobe:EXE:work /arg0 == 77/ { @ = count(); }", "<= 8 ns"),
     ("latency, a histogram", f"{W}:entry {{ self->ts = timestamp; }} {W}:return /self->ts/ {{ @ = quantize(timestamp - self->ts); self->ts = 0; }}",
      "uprobe:EXE:work { @ts[tid] = nsecs; } uretprobe:EXE:work /@ts[tid]/ { @ = hist(nsecs - @ts[tid]); delete(@ts[tid]); }", "<= 45 ns"),
@@ -86,6 +89,78 @@ def threads_server(n):
         p.stdout.readline()
         return p
     return start
+
+
+class Transactions:
+    """pgbench with so many clients at a server of PostgreSQL, and what its processes, one for each client, have done since the last look."""
+
+    def __init__(self, server, tmp, clients):
+        argv = [f"{PG}/pgbench", "-U", "postgres", "-h", tmp]
+        subprocess.run([*argv, "-i", "-q", "-s", "5", "postgres"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.p = subprocess.Popen([*argv, "-n", "-S", "-c", str(clients), "-P", "1", "-T", "3600", "postgres"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        self.seen, self.more = [], threading.Condition()
+        if not any(line.startswith("progress") for line in self.p.stderr):
+            raise SystemExit("pgbench has ended")
+        with open(f"/proc/{server.pid}/task/{server.pid}/children") as f:
+            self.pids = [k for k in f.read().split() if self.is_client(k)]
+        if len(self.pids) != clients:
+            raise SystemExit(f"{len(self.pids)} processes for {clients} clients")
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    @staticmethod
+    def is_client(pid):
+        with open(f"/proc/{pid}/cmdline") as f:
+            return f.read().startswith("postgres: postgres postgres")
+
+    def follow(self):
+        """At each report, once a second: transactions, and seconds on a CPU (cpu_of() would be in hundredths of a second)."""
+        done, at = 0, None
+        for line in self.p.stderr:
+            m = re.match(r"progress: ([\d.]+) s, ([\d.]+) tps", line)
+            if not m:
+                continue
+            done += float(m[2]) * (float(m[1]) - at) if at else 0
+            at, cpu = float(m[1]), 0
+            for pid in self.pids:
+                with open(f"/proc/{pid}/schedstat") as f:
+                    cpu += int(f.read().split()[0]) / 1e9
+            with self.more:
+                self.seen.append((done, cpu))
+                self.more.notify()
+
+    def per_cpu(self, seconds=4):
+        """Transactions in a second of CPU time, from the next report on."""
+        with self.more:
+            first = len(self.seen)
+            if not self.more.wait_for(lambda: len(self.seen) > first + seconds, timeout=600):
+                raise SystemExit("pgbench does not go on")
+            (done, cpu), (done_then, cpu_then) = self.seen[first], self.seen[first + seconds]
+        return (done_then - done) / (cpu_then - cpu)
+
+
+def pg_shares(bench, clients, runs):
+    """Transactions in the same CPU time while every entry and return of the server's processes is counted, in percent of those without."""
+    with tempfile.TemporaryDirectory() as tmp:
+        server = pg_server(tmp)
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        load = None
+        try:
+            load = Transactions(server, tmp, clients)
+            probes = ", ".join(f"pid{p}:postgres::{name}" for p in load.pids for name in ("entry", "return"))
+            for _ in range(runs):
+                before = load.per_cpu()
+                t = Tracer([bench.dtrace, "-q", "-x", "inproc=all", "-x", "aggsize=64m", *(w for p in load.pids for w in ("-p", p)), "-n",
+                            probes + ' { @[probefunc, probename] = count(); } tick-200ms /!told/ { told = 1; printf("READY\\n"); }'])
+                during = load.per_cpu()
+                t.stop()
+                yield 100 * during / before
+        finally:
+            if load:
+                load.p.terminate()
+                load.p.wait()
+            server.terminate()
+            server.wait()
 
 
 PG = "/usr/lib/postgresql/15/bin"
@@ -182,7 +257,8 @@ def main():
         offset = offset_of(exe)
 
         def loop(name, n):
-            return [exe, str(n)] + (["own"] if name.startswith("USDT") else ["moves"] if name.startswith("mov") else [])
+            kind = {"USDT": ["own"], "mov": ["moves"], "two": ["two"]}
+            return [exe, str(n)] + next((k for start, k in kind.items() if name.startswith(start)), [])
 
         def cost(name, script, mode, n):
             script = script.replace("OFFSET", offset)
@@ -199,6 +275,12 @@ def main():
             if shutil.which("node") and shutil.which(command[0]):
                 bench.row(name, lambda c=command, m=module: share(bench, c, m, "auto"), lambda c=command, m=module: share(bench, c, m, "off"), "%",
                           ">= 60 %", runs=min(opts.runs, 3))
+        for clients in (1, 4):
+            name = f"PostgreSQL, all functions, clients: {clients}"
+            if os.path.exists(f"{PG}/pgbench") and bench.wants(name):
+                shares = pg_shares(bench, clients, opts.runs)
+                bench.row(name, lambda s=shares: next(s), None, "%", ">= 60 %")
+                shares.close()
         if shutil.which("bpftrace"):
             print("bpftrace:")
             for name, _, script, _ in ROWS:
