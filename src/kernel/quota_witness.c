@@ -8,12 +8,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/apart.h"
 #include "kernel/capabilities.h"
 
-#define WRITE_MS 1000 /* a terminal that is stopped, or a full pipe, is not waited for longer */
+#define WRITE_S 1 /* a terminal that is stopped, or a full pipe, is not waited for longer */
 
 struct witness_area *witness_area_create(void)
 {
@@ -47,25 +48,36 @@ static bool has_timer_fired(const struct witness_area *a)
 	return wound_at && now_ns() - wound_at >= a->stopped_ns;
 }
 
+/*
+ * Only SIGKILL ends a write that waits for a reader or a file system. The witness has nothing else
+ * to do: its timer ends it. Without a timer there is no message.
+ */
 static void error_write(const char *text)
 {
-	struct pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT};
+	const struct itimerspec its = {.it_value = {.tv_sec = WRITE_S}};
+	struct sigevent end = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+	timer_t timer;
 
-	if (poll(&to, 1, WRITE_MS) == 1)
+	if (timer_create(CLOCK_MONOTONIC, &end, &timer) == 0 &&
+	    timer_settime(timer, 0, &its, NULL) == 0)
 		(void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* It makes async-signal-safe calls only (base/apart.h). */
+/*
+ * It makes async-signal-safe calls only (base/apart.h). Its user can stop it at any instruction,
+ * and end the session then. A process without capabilities is not counted, so it gives them up
+ * last, when it holds nothing of the session's probes any more.
+ */
 static NORETURN void witness_run(const struct witness_area *a, int session_fd, int control_fd,
 				 pid_t session)
 {
 	struct pollfd end = {.fd = session_fd, .events = POLLIN};
 	void *control;
 
-	capabilities_give_up();
 	apart_begin(WITNESS_NAME, session, (int[]){STDERR_FILENO, session_fd, control_fd}, 3);
 	control = mmap(NULL, a->control_size, PROT_READ, MAP_SHARED, control_fd, 0);
 	(void)close(control_fd);
+	capabilities_give_up();
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		;
 	if (atomic_load(&a->is_over))

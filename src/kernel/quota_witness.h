@@ -7,8 +7,11 @@
  * witness waits for its end, looks at the counters that both have left, and writes one message to
  * the session's standard error. It says nothing when the session has ended in another way.
  *
- * The witness has no capabilities, so it is no session that counts; no descriptors but that one;
- * and it ends with the session. Its user can end it, and then has no message.
+ * The witness has no capabilities, so it is no session that counts. It has two descriptors, that
+ * one and a pidfd of the session, and maps the session's control map, some pages, because nobody
+ * else can read its counters when the session's process does not run. It ends with the session, at
+ * most a second later. Its user can end it, and then has no message; or stop it, and then keeps
+ * these pages for each such process of his.
  *
  * Owns     the process, and an area of memory that both share.
  * Units    ns of CLOCK_MONOTONIC, offsets and sizes in bytes.
