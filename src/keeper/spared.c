@@ -47,7 +47,7 @@ enum spared_verdict spared_judge(const struct spared_sight *since, const struct 
 {
 	if (!now->has_events)
 		return SPARED_IDLE;
-	if (now->progress != since->progress)
+	if (!since->has_events || now->progress != since->progress)
 		return SPARED_READS;
 	if (now->is_runnable && now->run && now->run - since->run < SPARED_RUN_NS &&
 	    now->time - since->time < SPARED_MOST_NS)
@@ -70,10 +70,8 @@ void spared_look(struct spared *s, bool has_events)
 	if (s->due ? now_ns() < s->due : !has_events)
 		return;
 	now = sight_read(s);
-	if (s->due)
-		verdict = spared_judge(&s->since, &now);
-	else
-		verdict = now.has_events ? SPARED_READS : SPARED_IDLE;
+	/* the first look begins the time, also where the event is read by now */
+	verdict = s->due ? spared_judge(&s->since, &now) : SPARED_READS;
 	s->due = now.time + SPARED_NS;
 	if (verdict == SPARED_READS)
 		s->since = now;

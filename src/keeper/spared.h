@@ -4,11 +4,12 @@
  * something else (keeper_spare()): the keeper's part.
  *
  * Such a process waits until the tracer has read the event for which it was stopped, and attended
- * to it. While there are unread events, the keeper looks at the tracer every SPARED_NS. If the
- * tracer has read none since the last look, although it could have, the processes run on: it slept,
- * was stopped, or used a CPU for something else. On a busy machine it may only have waited for a
- * CPU. Then it has more time, but no more than SPARED_MOST_NS without having read an event. A
- * tracer that reads an event reads all, so each event is unread for that time at most.
+ * to it. While there are events, the keeper looks at the tracer every SPARED_NS, however many they
+ * are and however soon they are read. If the tracer has read none since the last look, although it
+ * could have, the processes run on: it slept, was stopped, or used a CPU for something else. On a
+ * busy machine it may only have waited for a CPU. Then it has more time, but no more than
+ * SPARED_MOST_NS without having read an event. A tracer that reads an event reads all, so each
+ * event is unread for that time at most.
  *
  * Owns     the descriptors that it has taken over; they are open until the keeper ends.
  * Units    ns of CLOCK_MONOTONIC, unless something else is said.
@@ -43,7 +44,7 @@ struct spared {
 	const uint64_t *progress; /* in the page of its reader; NULL: it cannot be mapped */
 	pid_t thread;		  /* of the tracer: the one that reads */
 	uint64_t due;		  /* when the tracer is looked at again; 0: when there are events */
-	/* when unread events were seen first, or the tracer had read others since the last look */
+	/* when an event woke the keeper, or the tracer had read others since the last look */
 	struct spared_sight since;
 };
 
