@@ -28,7 +28,7 @@ An e2e script states its needs in comments of its first lines:
                                     the run of a build with sanitizers, has these beside units, properties, golden and fuzz tests
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
   /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times. On a machine
-                                    that is busy a second is longer: that of a program which has a CPU for itself
+                                    that is busy a second is longer, up to three times: that of a program which has a CPU for itself
   /* @@full */                      it takes long for what it finds: only --full, the run of 'tools/test full', has it
   /* @@exclusive */                 runs alone, after the others
   /* @@bare */                      does not see the debug files of the system's packages (/usr/lib/debug), where namespaces of mounts
@@ -38,8 +38,8 @@ Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N 
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
 A test that fails is run once more, alone, after the others. If it passes then, it is named at the end ('unsteady: NAME'), and
 more than three of these fail the run: a test that fails now and then is a defect, of it or of the product. When more than
-twenty have failed, none is run again. Tests wait for events, count what was lost, and measure time on CPU, so that they pass
-on a machine that has other work.
+twenty have failed, none is run again; nor is one that took too long. Tests wait for events, count what was lost, and measure
+time on CPU, so that they pass on a machine that has other work.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'. A record (--record) has two lines a test: 'begin NAME',
 then 'pass|fail|skip PASSED FAILED SKIPPED SECONDS NAME'; tests that have the second one in another run's record (--done) are left out.
 So many tests run at once as --jobs says (as there are CPUs), and up to twice as many while CPUs have nothing to do (tests/slots.py).
@@ -58,13 +58,17 @@ STAGES = {"ast": ("ast_dump", ".ast"), "check": ("compile_dump", ".dif")}
 class Result:
     def __init__(self, name, status, detail="", seconds=0.0, count=(0, 0, 0)):
         self.name, self.status, self.detail, self.seconds, self.count = name, status, detail, seconds, count
+        self.timed_out = False
         self.cpu = 0.0  # seconds on CPUs, of its programs and of those that they have waited for
 
 
 PATIENCE = 1  # an emulated machine needs more
 RUNNING = set()  # process groups of tests
 LOOK_S = 1.0  # so often what else runs is looked at
-SPENT = threading.local()  # .cpu: seconds on CPUs of what the test of this thread has run
+STRETCH_MAX = 3  # so many times its time a program may take on a busy machine
+ENDING_S = 10  # so long a test that has taken too long may show what its tracers have said
+TRACERS = ("dtrace", "memprof")
+SPENT = threading.local()  # .cpu: seconds on CPUs of what the test of this thread has run; .timed_out: some of it took too long
 
 
 class Program(subprocess.Popen):
@@ -81,30 +85,62 @@ class Program(subprocess.Popen):
 
 
 def cpu_share():
-    """The part of a CPU that a program gets beside all that want to run now; a tenth at least, so that what hangs ends."""
+    """The part of a CPU that a program gets beside all that want to run now; a tenth at least. Threads that are niced count, too."""
     running = int(re.search(r"^procs_running (\d+)", read("/proc/stat"), re.M)[1])
     return max(0.1, min(1.0, (os.cpu_count() or 1) / max(running, 1)))
+
+
+def tracers_end(group):
+    """Asks the tracers of a process group to end: they print what they have, and the script that waits for them shows it."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            name, rest = re.fullmatch(r"\d+ \((.*)\) (.*)\n", read(f"/proc/{pid}/stat"), re.S).groups()
+            if name in TRACERS and int(rest.split()[2]) == group:
+                os.kill(int(pid), signal.SIGTERM)
+        except OSError:  # it has ended
+            pass
+
+
+def group_end(proc):
+    """Ends a test that has taken too long; returns its output."""
+    for _ in range(ENDING_S):
+        tracers_end(proc.pid)
+        try:
+            out, err = proc.communicate(timeout=1)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    else:
+        os.killpg(proc.pid, signal.SIGKILL)
+        return proc.communicate()
+    try:
+        os.killpg(proc.pid, signal.SIGKILL)  # what the script has left in the background
+    except ProcessLookupError:
+        pass
+    return out, err
 
 
 def run(argv, timeout, **kw):
     """
     Runs argv in its own process group, so that a timeout ends its children too. The time counts as that of a machine which has nothing else
-    to do: what gets a tenth of a CPU may take ten times as long.
+    to do: what gets a part of a CPU may take longer, STRETCH_MAX times as long at most.
     """
     timeout *= PATIENCE
+    deadline = time.monotonic() + STRETCH_MAX * timeout
     proc = Program(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                    start_new_session=True, **kw)
     RUNNING.add(proc.pid)
     try:
         while True:
+            wait = max(0.0, min(timeout, LOOK_S, deadline - time.monotonic()))
             try:
-                out, err = proc.communicate(timeout=min(timeout, LOOK_S))
+                out, err = proc.communicate(timeout=wait)
                 break
             except subprocess.TimeoutExpired:
-                timeout -= min(timeout, LOOK_S) * cpu_share()
-            if timeout < 0.01:
-                os.killpg(proc.pid, signal.SIGKILL)
-                out, err = proc.communicate()
+                timeout -= wait * cpu_share()
+            if timeout < 0.01 or time.monotonic() >= deadline:
+                SPENT.timed_out = True
+                out, err = group_end(proc)
                 return -999, out.decode(errors="replace"), err.decode(errors="replace") + "\ntimed out"
     finally:
         RUNNING.discard(proc.pid)
@@ -632,11 +668,12 @@ def main():
     def one(test):
         name, func, args = test
         note(f"begin {name}")
-        start, SPENT.cpu, own = time.monotonic(), 0.0, time.thread_time()
+        start, SPENT.cpu, SPENT.timed_out, own = time.monotonic(), 0.0, False, time.thread_time()
         try:
             r = func(name, *args, opts)
         except Exception as e:  # a broken test is a failure, not the end of the run
             r = Result(name, "fail", f"  {type(e).__name__}: {e}\n")
+        r.timed_out = SPENT.timed_out
         r.seconds, r.cpu = time.monotonic() - start, SPENT.cpu + time.thread_time() - own
         results.append(r)
         note(" ".join(map(str, (r.status, *counts(r), f"{r.seconds:.1f}", r.name))))
@@ -659,11 +696,12 @@ def main():
         """Runs again what has failed, one after the other; returns the names of those that pass now."""
         by_name = {t[0]: t for t in tests}
         unsteady = []
-        if failed and len(failed) <= RETRY_MAX and not opts.bless:
-            print(f"== {len(failed)} failed: once more, each alone", flush=True)
+        repeated = [r for r in failed if not r.timed_out] if len(failed) <= RETRY_MAX and not opts.bless else []
+        if repeated:
+            print(f"== {len(repeated)} failed: once more, each alone", flush=True)
         for first in failed:
             again = first
-            if len(failed) <= RETRY_MAX and not opts.bless:
+            if first in repeated:
                 again = one(by_name[first.name])
                 report(again, is_last=True)
             else:

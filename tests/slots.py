@@ -37,10 +37,14 @@ class Slots:
     def __enter__(self):
         with self.changed:
             number, self.came = self.came, self.came + 1
-            while number != self.entered or (self.running >= self.jobs and not (self.running < self.most and self.has_spare())):
-                self.changed.wait(LOOK_S)
-            self.running, self.entered = self.running + 1, self.entered + 1
-            self.looked_s, self.seen = time.monotonic(), self.times()
+            try:
+                while number != self.entered or (self.running >= self.jobs and not (self.running < self.most and self.has_spare())):
+                    self.changed.wait(LOOK_S)
+                self.looked_s, self.seen = time.monotonic(), self.times()
+                self.running += 1
+            finally:  # it is the next one's turn, also where the CPUs cannot be looked at
+                self.entered += 1
+                self.changed.notify_all()
 
     def __exit__(self, *_):
         with self.changed:

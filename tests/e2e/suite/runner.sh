@@ -80,19 +80,52 @@ assert not matches("\n".join(["~*", "~line .*"] * 20 + ["end"]), lines)
 assert not matches("line 0\nline 2", "line 0\nline 1\nline 2") and not matches("a\n~*\na", "a")
 X
 
-# What gets a small part of a CPU may take longer before it is ended; what hangs ends on any machine.
-python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "times on a busy machine"
+# What gets a small part of a CPU may take longer before it is ended; what hangs ends on any machine, and what its tracers say is seen.
+cat >tracer <<'X'
+printf memprof >/proc/$$/comm
+trap 'echo "what it has"; exit' TERM
+echo begun
+while :; do sleep 0.1; done
+X
+python3 - "$SRC/tests" "$TMP/tracer" <<'X' >got 2>&1 || fail "times on a busy machine"
+import os, signal, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import run
+run.LOOK_S, run.ENDING_S = 0.1, 1
+assert 0.1 <= run.cpu_share() <= 1
+run.cpu_share, run.STRETCH_MAX = lambda: 0.001, 1000
+assert run.run(["sleep", "1"], 0.2) == (0, "", "")
+run.STRETCH_MAX = 3
+assert run.run(["sh", "-c", "echo begun; exec sleep 100"], 0.3) == (-999, "begun\n", "\ntimed out")
+run.cpu_share = lambda: 0.5
+assert run.run(["sh", "-c", "echo begun; exec sleep 100"], 0.5) == (-999, "begun\n", "\ntimed out")
+assert run.SPENT.timed_out
+# another group's tracer goes on
+other = subprocess.Popen(["sh", sys.argv[2]], stdout=subprocess.PIPE, text=True, start_new_session=True)
+other.stdout.readline()
+run.ENDING_S = 60
+shows = ["sh", "-c", "sh $0 >seen; cat seen; echo later", sys.argv[2]]
+assert run.run(shows, 0.5) == (-999, "begun\nwhat it has\nlater\n", "\ntimed out")
+assert other.poll() is None
+os.killpg(other.pid, signal.SIGKILL)
+X
+
+# A test that took too long is not run again, one that fails is.
+rm -f tree/tests/e2e/t/*.sh
+echo "echo x >>'$TMP/hung'; exec sleep 100" | t hangs
+echo "echo x >>'$TMP/bad'; exit 1" | t bad
+python3 - tree/tests "$BUILD" <<'X' >got 2>&1 && fail "a test that hangs passes"
 import sys
 sys.path.insert(0, sys.argv[1])
 sys.dont_write_bytecode = True
 import run
-run.LOOK_S = 0.1
-assert 0.1 <= run.cpu_share() <= 1
-run.cpu_share = lambda: 0.001
-assert run.run(["sleep", "1"], 0.2) == (0, "", "")
-run.cpu_share = lambda: 0.5
-assert run.run(["sh", "-c", "echo begun; exec sleep 100"], 0.5) == (-999, "begun\n", "\ntimed out")
+run.STRETCH_MAX, run.ENDING_S = 0.002, 1
+sys.argv = ["run.py", sys.argv[2], "--only", "e2e/t"]
+sys.exit(run.main())
 X
+[ "$(cat hung | wc -l)" = 1 ] && [ "$(cat bad | wc -l)" = 2 ] || fail "a test that hangs, and one that fails"
+grep -q 'timed out' got && tail -n 1 got | grep -qx '0 passed, 2 failed, 0 skipped' || fail "a test that hangs"
 
 # While CPUs have nothing to do there are more tests at once, one at a time; where they are busy, as many as there are CPUs.
 python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "slots"
@@ -142,6 +175,30 @@ def order(tests=8):
     for t in threads: t.join()
     return order
 assert order() == list(range(8)), order()
+# Whoever has had its turn tells the next one, also where it could not look at the CPUs.
+slots.LOOK_S = 1000
+class Broken(Exception): pass
+def times():
+    if threading.current_thread().name == "fails": raise Broken
+    return 0, 1
+three, entered = slots.Slots(3, 3, times, cpus=3), threading.Semaphore(0)
+def work():
+    try:
+        with three: entered.release()
+    except Broken:
+        pass
+three.changed.acquire() # all come before the first one has its turn
+threads = [threading.Thread(target=work, name=n, daemon=True) for n in ("a", "fails", "b", "c")]
+for t in threads: t.start()
+three.entered = -1
+three.changed.release()
+while three.came < 4: time.sleep(0.001)
+with three.changed:
+    three.entered = 0
+    three.changed.notify_all()
+assert all(entered.acquire(timeout=30) for _ in range(3))
+for t in threads: t.join()
+assert three.running == 0 and three.entered == 4
 idle, total = slots.cpu_times()
 assert 0 < idle < total
 X
