@@ -95,8 +95,8 @@ class Trace:
         self.stop = time.monotonic() - begin
         self.counts = {(n, f): int(c) for n, f, c in re.findall(r"^(\w+) (.+) (\d+)$", out, re.M)}  # C++ has blanks in names
         self.total = sum(self.counts.values())
-        self.places = re.findall(r"^dtrace: (\d+ places probed in .*)\n", err, re.M)
-        err = re.sub(r"^dtrace: \d+ places probed in .*\n", "", err, flags=re.M)
+        self.places = re.findall(r"^dtrace: (\d+ places? probed in .*)\n", err, re.M)
+        err = re.sub(r"^dtrace: \d+ places? probed in .*\n", "", err, flags=re.M)
         return [f"dtrace: status {self.p.returncode}, {err!r}"] if self.p.returncode or err else []
 
     def of(self, name, func):

@@ -127,7 +127,7 @@ for argv, count, gone in ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300)
     out = d.stdout.readline()
     while out == "made\n":
         out = d.stdout.readline()
-    err = d.communicate("x")[1]  # exit() may have ended it, and the program with it
+    err = d.communicate("x", timeout=60 * PATIENCE)[1]  # exit() may have ended it, and the program with it
     check("livecheck " + " ".join(argv) + err, out, f"{count} things\n")
     check("told", [int(n) for n in re.findall(r"(\d+) objects? of live\(\) (?:was|were) gone", err)], [gone] if gone else [])
 

@@ -56,7 +56,7 @@ def executed():
         # execve() gives the process its new name before its new credentials: an interrupt of a timer may come between the two, in the kernel
         has_run, r = run_of(f"exec {path} MADE", "-n", "syscall:::entry, profile-997 /probeprov == \"syscall\" || arg1/ { @[execname] = count(); }")
         check(has_run and SAYS not in r.stderr and name not in r.stdout, f"{name} is run where no breakpoint is", r)
-        has_run, r = run_of(f"exec {path} MADE", "-n", "syscall:::entry, profile-997 { @[execname, ustack()] = count(); }")
+        has_run, r = run_of(f"exec {path} MADE", "-n", "syscall:::entry, profile-997 /probeprov == \"syscall\" || arg1/ { @[execname, ustack()] = count(); }")
         check(has_run and SAYS not in r.stderr and name not in r.stdout, f"{name} is run where only user stacks are asked for", r)
         has_run, r = run_of(f"{path} MADE", "-n", MALLOC)
         check(has_run and SAYS not in r.stderr, f"{name} is run by a child, which has no breakpoints", r)

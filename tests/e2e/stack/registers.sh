@@ -120,7 +120,7 @@ X
 # the interpreter, over the stopped process and its core file: the same frames
 # SIGCONT makes a process runnable before kill returns, so a process that stops twice is not seen in its first stop again.
 stopped() {
-	until grep -q '^State:.*[TZ]' /proc/$pid/status; do sleep 0.02; done
+	until grep -q '^State:.*[TZ]' /proc/$pid/status || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 }
 replayed() {
 	"$DTRACE" -x helper=kept.d -x jstackframes=200 --helpertrace="$1" 2>&1 | sed -n '/^the stack/,$p' | grep -oE '(rbx|r12|r13|r14|r15): [a-z0-9 ]*' | tr '\n' ' '

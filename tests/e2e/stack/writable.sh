@@ -95,8 +95,11 @@ plain() {
 	MET_NEVER=1 ./writable forever &
 	pid=$!
 	for k in 1 3; do
-		"$DTRACE" -w -q -n 'syscall::getpgid:entry /pid == $1 && arg0 == $2/ { stop(); exit(0); }' $pid $k
-		until grep -q '^State:.[TZ]' "/proc/$pid/status"; do sleep 0.02; done
+		"$DTRACE" -w -q -n 'syscall::getpgid:entry /pid == $1 && arg0 == $2/ { stop(); exit(0); }' $pid $k || {
+			echo "case $k: dtrace has ended with status $?"
+			break
+		}
+		until grep -q '^State:.[TZ]' "/proc/$pid/status" || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 		"$DTRACE" -x helper=writable.d --helpertrace=$pid >trace
 		echo "case $k, stopped:"
 		grep -o 'not executable now.*' trace
