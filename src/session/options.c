@@ -482,6 +482,11 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 		return e;
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
+	if (o->is_active && id == OPT_livemin && opt_flag(o, OPT_liveorder))
+		return err_hint(err_code(err_new("Operation illegal when tracing is active: with "
+						 "option liveorder there are no ages"),
+					 EDT_ACTIVE),
+				"give livemin before tracing begins");
 	if (d->flags & OPTF_NOT_LINUX)
 		return not_here(id);
 	e = set_value(o, id, value);

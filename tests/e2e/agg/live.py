@@ -156,6 +156,11 @@ for clause, message in (('@ = live(1)', "live( ) prototype mismatch"), ('@ = liv
 p = subprocess.run([DTRACE, "-x", "livecheck=5000", "-en", "BEGIN"], capture_output=True, text=True)
 q = subprocess.run([DTRACE, "-qn", 'BEGIN { setopt("livecheck", "8"); exit(0); }'], capture_output=True, text=True)
 check("setopt() of livecheck: " + q.stderr, "couldn't set option \"livecheck\" to \"8\": Operation illegal when tracing is active" in q.stderr, True)
+for order, more in (("off", ""), ("on", ": with option liveorder there are no ages")):
+    q = subprocess.run([DTRACE, "-x", f"liveorder={order}", "-qn", """BEGIN { @ = live(1, 10); } tick-50ms { setopt("livemin", "1ns"); printa("%@count thing\\n", @); exit(0); } END { trunc(@); }"""],
+                       capture_output=True, text=True)
+    check(f"liveorder={order}: {q.stderr}", q.stdout.strip(), "1 thing")
+    check(f"liveorder={order}, setopt() of livemin: {q.stderr}", "couldn't set option \"livemin\" to \"1ns\": Operation illegal when tracing is active" + more in q.stderr, bool(more))
 check("livecheck=5000: " + p.stderr, "lies between 0 and 4096" in p.stderr and p.returncode != 0, True)
 
 # The example of the guide, over malloc() itself.
