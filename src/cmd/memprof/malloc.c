@@ -23,10 +23,10 @@
  * of glibc for which there is none are counted, and told.
  *
  * Who has called operator new is noted at its entry (self->site), and taken by the function that is
- * called there, which clears it when it has made the block. An operator of a library of C++ always
- * calls one; others may have a block elsewhere, and clear it when they return. With --module, the
- * calls in the module note their own addresses, and only a block whose function is entered within
- * SITE_STACK bytes of stack from there is followed.
+ * called there, which clears it when it has made the block, or has failed. An operator of a library
+ * of C++ always calls one; others may have a block elsewhere, and clear it when they return. With
+ * --module, the calls in the module note their own addresses, and only a block whose function is
+ * entered within SITE_STACK bytes of stack from there is followed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,7 +58,10 @@ static const struct request {
 /* clang-format on */
 #define NREQUESTS (sizeof(requests) / sizeof(requests[0]))
 
-/* Operators new of C++: of an object and an array, nothrow, aligned. */
+/*
+ * Operators new of C++: of an object and an array, nothrow, aligned. Their numbers are made of the
+ * bits below.
+ */
 static const char *const operators[] = {
 	"_Znwm",
 	"_Znam",
@@ -69,7 +72,8 @@ static const char *const operators[] = {
 	"_ZnwmSt11align_val_tRKSt9nothrow_t",
 	"_ZnamSt11align_val_tRKSt9nothrow_t",
 };
-#define NOPERATORS (sizeof(operators) / sizeof(operators[0]))
+#define NOPERATORS	 (sizeof(operators) / sizeof(operators[0]))
+#define OPERATOR_ALIGNED 4
 
 /* A file of the process: with functions that it defines, or, for --module, that it calls. */
 struct allocator {
@@ -83,7 +87,6 @@ struct allocators {
 	uint32_t n;
 	uint32_t nodd;		    /* with names that no probe description can have, or too many */
 	bool has_operators;	    /* there are probes of operators new */
-	bool lacks_operators;	    /* there are others without probes */
 	struct allocators *callers; /* of --module; NULL: calls of all modules are meant */
 };
 
@@ -138,16 +141,68 @@ static bool is_cxx_library(const struct allocator *a)
 	return strncmp(a->module, "libstdc++.so", strlen("libstdc++.so")) == 0;
 }
 
+/* Whether --module means the file. */
+static bool is_caller(const struct allocators *all, const struct allocator *a)
+{
+	for (uint32_t i = 0; all->callers && i < all->callers->n; i++)
+		if (strcmp(all->callers->list[i].module, a->module) == 0)
+			return true;
+	return false;
+}
+
 /*
  * Whether callers of the operators new of a file are noted. Those of a library that brings an
  * allocator do not call its malloc(). Those of the program are too far from the C library for
- * probes of both to be in the process: there, each block would cost a way into the kernel.
+ * probes of both to be in the process: there, each block would cost a way into the kernel, as it
+ * does anyway with --module of the program.
  */
-static bool has_sites(const struct allocator *a)
+static bool has_sites(const struct allocators *all, const struct allocator *a)
 {
 	bool is_library = strstr(a->module, ".so");
 
-	return is_library ? !is_allocator(a) : is_allocator(a);
+	return is_library ? !is_allocator(a) : is_allocator(a) || is_caller(all, a);
+}
+
+static bool has_operator_any(const struct allocator *a)
+{
+	bool has = a->has_new;
+
+	for (size_t k = 0; k < NOPERATORS; k++)
+		has |= a->has_operator[k];
+	return has;
+}
+
+/*
+ * Whether an operator new is, or may call, one of a file in which callers are not noted. In a
+ * library of C++, that of an array calls that of an object, and a nothrow one another one.
+ */
+static bool is_operator_of(const struct allocators *all, const struct allocator *a, size_t number)
+{
+	for (size_t k = 0; k < NOPERATORS; k++)
+		if (a->has_operator[k] && !has_sites(all, a) && !(k & ~number) &&
+		    !((k ^ number) & OPERATOR_ALIGNED))
+			return true;
+	return false;
+}
+
+/* Whether notes of the callers of an operator new might be left to somebody else. */
+static bool is_operator_lacking(const struct allocators *all, size_t number)
+{
+	bool is_lacking = false;
+
+	for (uint32_t i = 0; i < all->n; i++)
+		is_lacking |= is_operator_of(all, &all->list[i], number);
+	return is_lacking;
+}
+
+/* Whether calls of --module are not noted because of the operators new of a file. */
+static bool has_lost_calls(const struct allocators *all, const struct allocator *a)
+{
+	for (uint32_t i = 0; all->callers && i < all->callers->n; i++)
+		for (size_t k = 0; k < NOPERATORS; k++)
+			if (all->callers->list[i].has_operator[k] && is_operator_of(all, a, k))
+				return true;
+	return false;
 }
 
 static bool is_calloc(const struct request *r)
@@ -272,19 +327,23 @@ static void entry_add(struct strbuf *d, const struct allocators *all, const stru
 }
 
 /*
- * With --module, a call that has failed is over, too. A realloc() of nothing may jump into
- * malloc(), which is no end of it.
+ * A call that has failed is over, too: who has called operator new may be left by a jump, or an
+ * exception. So is one that asks for nothing, of which no block is followed. A realloc() of nothing
+ * may jump into malloc(), which is no end of it; no operator calls it.
  */
-static void failure_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
+static void failure_add(const struct memprof *m, struct strbuf *d, const struct allocators *all,
 			uint32_t number, size_t k, const char *is_there)
 {
 	const struct request *r = &requests[k];
+	bool is_realloc = strcmp(r->name, "realloc") == 0;
+	bool is_stored = strcmp(r->name, "posix_memalign") == 0;
 
-	if (strcmp(r->name, "posix_memalign") == 0)
-		return; /* its next clause ends it */
-	result_add(m, d, a, number, k);
-	strbuf_addf(d, "/!%s%s/\n{\n\tself->site = 0;\n}\n\n", is_there,
-		    strcmp(r->name, "realloc") == 0 ? " && self->old" : "");
+	if (!all->callers && (!all->has_operators || is_realloc))
+		return;
+	result_add(m, d, &all->list[number], number, k);
+	strbuf_addf(d, "/(%s%s%s)%s/\n{\n\tself->site = 0;\n}\n\n", is_stored ? "(int)" : "!",
+		    is_there, all->callers ? " || !self->bytes" : "",
+		    is_realloc ? " && self->old" : "");
 }
 
 /* with_address: rows have the address of the block as their first key. */
@@ -300,8 +359,7 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 	const char *text = key_text(m, all, !is_result_seen(m, a, r), &key);
 
 	entry_add(d, all, a, r);
-	if (all->callers)
-		failure_add(m, d, a, number, k, is_jump ? CALLOC_IS_THERE : result);
+	failure_add(m, d, all, number, k, is_jump ? CALLOC_IS_THERE : result);
 	result_add(m, d, a, number, k);
 	/*
 	 * Another thread may have the old block as soon as it is free, before realloc() returns:
@@ -387,7 +445,8 @@ static void request_add_sampled(const struct memprof *m, struct strbuf *d,
 
 /*
  * A block with an alignment of its own. glibc has malloc() make it, where it is followed, if the
- * alignment is no more than malloc's.
+ * alignment is no more than malloc's. posix_memalign() fails if it is no power of two, or less than
+ * a pointer's size, and calls nobody then.
  */
 static void unfollowed_add(struct strbuf *d, const struct allocators *all,
 			   const struct allocator *a, size_t k)
@@ -398,23 +457,31 @@ static void unfollowed_add(struct strbuf *d, const struct allocators *all,
 
 	strbuf_addf(d, "\npid$target:%s:%s:entry\n/%s", a->module, name,
 		    is_page	? "1"
-		    : is_stored ? "arg1 > 16"
+		    : is_stored ? "arg1 > 16 && !(arg1 & (arg1 - 1))"
 				: "arg0 > 16");
 	if (all->callers)
 		strbuf_addf(d, " && " SITE_IS_CALLER, SITE_STACK);
 	strbuf_addf(d, "/\n{\n\t@others = sum(%s);%s\n}\n", requests[k].bytes, site_end(all));
+	if (is_stored && (all->callers || all->has_operators))
+		strbuf_addf(d,
+			    "\npid$target:%s:%s:entry\n/arg1 != 8 && arg1 != 16/\n"
+			    "{\n\tself->site = 0;\n}\n",
+			    a->module, name);
 }
 
-/* Who has called an operator new, which may call another one. */
+/*
+ * Who has called an operator new, which may call another one. With --module, the stack pointer is
+ * that of the call.
+ */
 static void operator_add(struct strbuf *d, const struct allocators *all, const struct allocator *a,
 			 const char *name)
 {
 	strbuf_addf(d,
 		    "\npid$target:%s:%s:entry\n%s{\n"
 		    "\tself->site = " SITE_IS_CALLER " ? self->site : %s;\n"
-		    "\tself->sp = uregs[R_SP];\n}\n",
+		    "\tself->sp = uregs[R_SP]%s;\n}\n",
 		    a->module, name, all->callers ? "/self->site/\n" : "", SITE_STACK,
-		    all->callers ? "0" : "ucaller");
+		    all->callers ? "0" : "ucaller", all->callers ? " + 8" : "");
 	if (!is_cxx_library(a))
 		strbuf_addf(d, "\npid$target:%s:%s:return\n/arg1/\n{\n\tself->site = 0;\n}\n",
 			    a->module, name);
@@ -424,34 +491,50 @@ static void operators_add(struct strbuf *d, const struct allocators *all)
 {
 	for (uint32_t i = 0; i < all->n && all->has_operators; i++)
 		for (size_t k = 0; k < NOPERATORS; k++)
-			if (has_sites(&all->list[i]) && all->list[i].has_operator[k])
+			if (has_sites(all, &all->list[i]) && all->list[i].has_operator[k] &&
+			    !is_operator_lacking(all, k))
 				operator_add(d, all, &all->list[i], operators[k]);
 }
 
-static void call_add(struct strbuf *d, const struct allocator *caller, const char *name)
+/*
+ * A call notes where it is. In a file with operators new of its own, it may stand in such a one,
+ * whose call has the note: it is less deep in the stack.
+ */
+static void call_add(struct strbuf *d, const struct allocator *caller, const char *name,
+		     bool has_own_operators)
 {
-	strbuf_addf(d,
-		    "\npid$target:%s:%s:call\n{\n\tself->site = ucaller;\n"
-		    "\tself->sp = uregs[R_SP];\n}\n",
-		    caller->module, name);
+	strbuf_addf(d, "\npid$target:%s:%s:call\n", caller->module, name);
+	if (has_own_operators)
+		strbuf_addf(d, "/!self->site || self->sp - uregs[R_SP] - 1 >= %u/\n", SITE_STACK);
+	strbuf_adds(d, "{\n\tself->site = ucaller;\n\tself->sp = uregs[R_SP];\n}\n");
+}
+
+static bool has_own_operators(const struct allocators *all, const struct allocator *caller)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		if (strcmp(all->list[i].module, caller->module) == 0)
+			return has_operator_any(&all->list[i]);
+	return false;
 }
 
 /*
  * The calls of the modules of --module. An operator that is not probed, and has its memory
- * elsewhere, would leave the note of its call to somebody else: then no calls of operators are
- * noted.
+ * elsewhere, would leave the note of its call to somebody else: then its calls are not noted.
  */
 static void calls_add(struct strbuf *d, const struct allocators *all)
 {
 	const struct allocators *callers = all->callers;
 
 	for (uint32_t i = 0; callers && i < callers->n; i++) {
+		const struct allocator *c = &callers->list[i];
+		bool has_own = has_own_operators(all, c);
+
 		for (size_t k = 0; k < NREQUESTS; k++)
-			if (callers->list[i].has[k])
-				call_add(d, &callers->list[i], requests[k].name);
+			if (c->has[k])
+				call_add(d, c, requests[k].name, has_own);
 		for (size_t k = 0; k < NOPERATORS; k++)
-			if (callers->list[i].has_operator[k] && !all->lacks_operators)
-				call_add(d, &callers->list[i], operators[k]);
+			if (c->has_operator[k] && !is_operator_lacking(all, k))
+				call_add(d, c, operators[k], has_own);
 	}
 }
 
@@ -493,11 +576,8 @@ static void operator_note(const char *module, const char *function, void *arg)
 	struct allocator *a = allocator_get(n->a, module);
 
 	(void)function;
-	if (!a)
-		return;
-	a->has_operator[n->number] = true;
-	n->a->has_operators |= has_sites(a);
-	n->a->lacks_operators |= !has_sites(a);
+	if (a)
+		a->has_operator[n->number] = true;
 }
 
 static void operators_find(struct memprof *m, struct allocators *a)
@@ -588,11 +668,14 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 		callers_find(m, a->callers);
 	}
 	for (uint32_t i = 0; i < a->n; i++) {
-		if (is_allocator(&a->list[i]) && a->list[i].has_new)
-			say("operators new of '%s' that do not call its malloc() are not followed",
-			    a->list[i].module);
-		else if (m->module && a->list[i].has_new && !has_sites(&a->list[i]))
+		for (size_t k = 0; k < NOPERATORS; k++)
+			a->has_operators |= a->list[i].has_operator[k] &&
+					    has_sites(a, &a->list[i]) && !is_operator_lacking(a, k);
+		if (has_lost_calls(a, &a->list[i]))
 			say("what '%s' asks operators new of '%s' for is not followed", m->module,
+			    a->list[i].module);
+		else if (is_allocator(&a->list[i]) && has_operator_any(&a->list[i]))
+			say("operators new of '%s' that do not call its malloc() are not followed",
 			    a->list[i].module);
 	}
 	if (a->nodd)
