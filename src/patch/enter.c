@@ -37,6 +37,7 @@
 #define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
 #define RELAYS_NAME_AT	   64 /* in the page of the switch, while the relays are mapped */
 #define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
+#define ROWS_CHUNK	   64 /* rows of the table that are written at once */
 
 struct rseq_config { /* struct ptrace_rseq_configuration */
 	uint64_t pointer;
@@ -546,8 +547,19 @@ void region_leave(struct patch *p)
 
 bool region_rows_write(const struct patch *p, uint32_t row, uint32_t n)
 {
-	const struct window_row *r = &p->journal->rows[row];
-	size_t size = n * sizeof(*r);
+	struct window_row rows[ROWS_CHUNK];
 
-	return sys_pwrite(p->region_fd, r, size, REGION_ROWS + row * sizeof(*r)) == (ssize_t)size;
+	for (uint32_t some; n; n -= some, row += some) {
+		size_t size;
+
+		some = MIN(n, (uint32_t)ROWS_CHUNK);
+		size = some * sizeof(*rows);
+		memcpy(rows, &p->journal->rows[row], size);
+		for (uint32_t i = 0; i < some; i++)
+			window_row_turn(&rows[i]);
+		if (sys_pwrite(p->region_fd, rows, size, REGION_ROWS + row * sizeof(*rows)) !=
+		    (ssize_t)size)
+			return false;
+	}
+	return true;
 }

@@ -223,6 +223,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 		/* a byte other than 0 and 1 is no bool, and the process may have written it */
 		*(uint8_t *)&r->is_used &= 1;
 		*(uint8_t *)&r->is_call &= 1;
+		window_row_turn(r);
 		r->is_used = row_verify(l, r, m);
 	}
 	jumps_add(l, j, first, njumps);

@@ -12,7 +12,7 @@
 
 #define PATCH_PAGE     4096u
 #define REGION_TEXT    "fathom: the windows of a tracer"
-#define REGION_VERSION 4
+#define REGION_VERSION 5
 #define REGION_ROWS    256 /* offset of the rows */
 #define CALL_ROOM      64  /* at the begin of the code part: the code of remote calls, the magic */
 #define REGION_PRIVATE (5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */
@@ -106,8 +106,19 @@ MUST_CHECK struct err *region_write_err(const struct patch *p, int sys);
 /* Writes to the code part of the region, and of all mirrors. */
 MUST_CHECK struct err *region_code_write(struct patch *p, uint64_t off, const void *from,
 					 size_t size);
-/* Writes n rows of the table in the region, as the journal has them. False with errno. */
+/* Writes n rows of the table in the region, turned, as the journal has them. False with errno. */
 bool region_rows_write(const struct patch *p, uint32_t row, uint32_t n);
+/*
+ * Turns a row into what the table has, or back: the complement of its addresses. The kernel puts
+ * the stack of a new thread right below the region, whose table is then read together with it
+ * (keeper/windows.c): no word of it may look like the address of a window, or of a pad.
+ */
+static inline void window_row_turn(struct window_row *r)
+{
+	r->addr = ~r->addr;
+	r->pad = ~r->pad;
+	r->stub = ~r->stub;
+}
 
 /* ---- relays (relay.c) */
 

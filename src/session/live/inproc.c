@@ -736,7 +736,7 @@ static void leftovers_remove(const struct live *live, pid_t pid)
 					    &n);
 	if (n)
 		report_adjusted(live->report,
-				"a dtrace that was killed has left %" PRIu32
+				"an earlier dtrace has left %" PRIu32
 				" jump%s in process %d: taken back",
 				n, PLURAL(n), (int)pid);
 	if (e)

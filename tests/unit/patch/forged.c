@@ -104,6 +104,7 @@ static void region_forge(void)
 		r.addr = addr_odd();
 		r.pad = number() % 2 ? addr_odd() : 0;
 		r.stub = addr_odd();
+		window_row_turn(&r);
 		memcpy(region + REGION_ROWS + i * sizeof(r), &r, sizeof(r));
 	}
 	for (uint32_t i = number() % 4; i > 0; i--)
@@ -128,6 +129,7 @@ static void window_make(pid_t pid, taddr at)
 
 	memcpy(jump + 1, &distance, sizeof(distance));
 	memcpy(region_near, &h, sizeof(h));
+	window_row_turn(&r);
 	memcpy(region_near + REGION_ROWS, &r, sizeof(r));
 	if (pwrite(fd, jump, sizeof(jump), (off_t)addr) != (ssize_t)sizeof(jump))
 		BUG("pwrite");

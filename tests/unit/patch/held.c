@@ -309,6 +309,59 @@ static void test_stack_ends(void)
 	is_int(victim_end(pid), 0, "the process ends well");
 }
 
+/*
+ * A thread has its stack right below the region, where the kernel has room for the next mapping,
+ * and begins when the windows stand.
+ */
+static void below_run(void)
+{
+	unsigned long head = 0, end;
+	pthread_attr_t attr;
+	char line[512];
+	pthread_t t;
+	void *at;
+	FILE *f;
+
+	(void)await(&shared->go, 1);
+	f = fopen("/proc/self/maps", "re");
+	while (f && !head && fgets(line, sizeof(line), f))
+		if (!strstr(line, "r--s") || !strstr(line, "/dev/zero") ||
+		    sscanf(line, "%lx-%lx", &head, &end) != 2)
+			head = 0;
+	if (!head)
+		_exit(3);
+	at = mmap((void *)(head - PART), PART, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	(void)pthread_attr_init(&attr);
+	if (at == MAP_FAILED || pthread_attr_setstack(&attr, at, PART) ||
+	    pthread_create(&t, &attr, sleeper_run, NULL))
+		_exit(4);
+	(void)pthread_join(t, NULL);
+}
+
+/* The table of windows in the region is no part of a stack: it holds back no pad. */
+static void test_stack_below(void)
+{
+	pid_t pid = victim_start(below_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	struct patch_left left = {.nwindows = 1};
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e = patch_open(pid, &o, &p);
+
+	if (!e)
+		e = victim_windows(p, windows);
+	if (!e)
+		e = patch_write(p, windows, V_COUNT, NULL, s);
+	ok(is_fine(e) && s[V_SHORT] == PATCH_IN, "a window with a pad stands");
+	shared->go = 1;
+	ok(await(&shared->is_ready, 1), "a thread has its stack right below the region");
+	patch_leave(p, &left);
+	is_int(left.nwindows, 0, "all windows are taken back even so");
+	ok(victim_is_clean(pid), "no byte is left");
+	is_int(victim_end(pid), 0, "the process ends well");
+}
+
 /* ---- user dispatch --------------------------------------------------------------------------- */
 
 static void on_sigsys(int sig)
@@ -529,6 +582,7 @@ int main(void)
 	test_large_groups();
 	test_later();
 	test_stack_ends();
+	test_stack_below();
 	test_dispatch();
 	test_alternate();
 	test_keeper();
