@@ -103,13 +103,10 @@ def back(t):
     tracer = Tracer("all", script, t.pid)
     check("the code is changed", t.code() != before, True)
     tracer.end()
-    check("ended: the code is that of before", t.code() == before, True)
+    is_clean("ended", t, before)
     tracer = Tracer("all", script, t.pid)
     tracer.end(signal.SIGKILL)
-    until = time.monotonic() + 30 * PATIENCE
-    while t.code() != before and time.monotonic() < until:
-        t.call()
-    check("killed: the code is that of before", t.code() == before, True)
+    is_clean("killed", t, before)
     tracer = Tracer("all", script, t.pid)
     with open(f"/proc/{tracer.p.pid}/task/{tracer.p.pid}/children") as f:
         keepers = [int(x) for x in f.read().split()]
@@ -126,7 +123,15 @@ def back(t):
     t.call()
     check("left: what fires", lines_of(tracer.end()[0]), [f"{2 * N}"])
     check("left: that it is said", bool(re.search(r"has left [1-9]\d* jumps? in process \d+: taken back", tracer.err)) or tracer.err, True)
-    check("left: the code is that of before", t.code() == before, True)
+    is_clean("left", t, before)
+
+
+def is_clean(what, t, before):
+    """The keeper takes breakpoints out for a moment after the end of dtrace."""
+    until = time.monotonic() + 60 * PATIENCE
+    while t.code() != before and time.monotonic() < until:
+        t.call()
+    check(f"{what}: the code is that of before", t.code() == before, True)
 
 
 def runs(pid):

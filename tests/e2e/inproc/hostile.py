@@ -5,9 +5,9 @@ It finds the region in its own mappings, and then: writes random bytes over the 
 over the code and the table of windows; cuts the file of the region off; unmaps the data; unmaps all; has a second process that shares its memory, and
 that nothing holds, overwrite the few bytes with which the tracer makes it call the kernel, while dtraces come.
 
-What becomes of such a process is its own affair. dtrace must end in time, by itself, with a status of its own, and without a record that is none.
+What becomes of such a process is its own affair. dtrace must end in time, when it is asked to, with a status of its own, and without a record that is none.
 """
-import os, random, re, subprocess, sys, time
+import os, random, re, signal, subprocess, sys, threading, time
 
 DTRACE, TMP, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ.get("CC", "cc")
 PATIENCE = int(os.environ.get("PATIENCE", 1))
@@ -72,7 +72,8 @@ static void *harm(void *arg)
 	int fd;
 
 	region_find();
-	usleep(300000); /* windows are in place, and fire */
+	if (getchar() != '\n') /* windows are in place, and fire */
+		return arg;
 	for (int i = 0; i < 3000 && strcmp(how, "data") == 0; i++, usleep(200))
 		bytes_write(data, data_end - data, 1000);
 	for (int i = 0; i < 3000 && strcmp(how, "head") == 0; i++, usleep(200))
@@ -148,20 +149,50 @@ pid$target:a.out:work:return /self->s == 2/ { @r[probefunc] = count(); self->s =
 bad = []
 
 
+class Reader:
+    """Reads what a process writes. first: the first 4 KB of it."""
+
+    def __init__(self, file):
+        self.file, self.parts, self.first = file, [], ""
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while part := os.read(self.file.fileno(), 65536):
+            self.parts.append(part)
+            if len(self.first) < 4096:
+                self.first += part.decode(errors="replace")
+
+    def end(self):
+        self.thread.join(60 * PATIENCE)
+        return b"".join(self.parts).decode(errors="replace")
+
+
 def session(how, seed, seconds):
-    t = subprocess.Popen([FILE, how, str(seed)], stdout=subprocess.PIPE, text=True)
+    """The program does harm when a first record was read, for some seconds; with lies, from the start."""
+    t = subprocess.Popen([FILE, how, str(seed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     if t.stdout.readline() != "ready\n":
         bad.append(f"{how}: the program does not start")
         return
     begin = time.monotonic()
     d = subprocess.Popen([DTRACE, "-q", "-x", "inproc=all", "-x", "bufsize=256k", "-x", "switchrate=50ms", "-p", str(t.pid), "-n",
-                          SCRIPT + f" tick-{seconds}s {{ exit(0); }}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+                          SCRIPT + (f" tick-{seconds}s {{ exit(0); }}" if how == "lies" else "")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+    texts = Reader(d.stdout), Reader(d.stderr)
+    if how != "lies":
+        until = time.monotonic() + 60 * PATIENCE
+        while not re.search(r"<\d+ 2>", texts[0].first) and d.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        t.stdin.write("\n")
+        t.stdin.flush()
+        time.sleep(seconds)
+        d.send_signal(signal.SIGINT)
     try:
-        out, err = d.communicate(timeout=60 * PATIENCE)
+        d.wait(60 * PATIENCE)
     except subprocess.TimeoutExpired:
         d.kill()
-        out, err = d.communicate()
-        bad.append(f"{how}: dtrace does not end: {err[-300:]}")
+        d.wait()
+        bad.append(f"{how}: dtrace does not end: {texts[1].end()[-300:]}")
+    out, err = (text.end() for text in texts)
     took = time.monotonic() - begin
     if d.returncode not in (0, 1):
         bad.append(f"{how}: dtrace has ended with {d.returncode}: {err[-500:]}")
