@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -33,11 +32,10 @@
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION /* Linux 90f093fa8ea4, v5.13 */
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
-#define RSEQ_CPU_ID	   4  /* of struct rseq */
-#define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
-#define RELAYS_NAME_AT	   64 /* in the page of the switch, while the relays are mapped */
-#define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
-#define ROWS_CHUNK	   64 /* rows of the table that are written at once */
+#define RSEQ_CPU_ID    4  /* of struct rseq */
+#define RELAYS_NAME_AT 64 /* in the page of the switch, while the relays are mapped */
+#define SLACK_SIZE     32 /* bytes of zeros at the end of a page, with room to spare */
+#define ROWS_CHUNK     64 /* rows of the table that are written at once */
 
 struct rseq_config { /* struct ptrace_rseq_configuration */
 	uint64_t pointer;
@@ -233,12 +231,7 @@ static struct err *region_map(struct enter *t)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 	t->has_private = true;
 	r = enter_call(t, SYS_madvise, own, REGION_PRIVATE, MADV_WIPEONFORK, 0, 0);
-	if (r)
-		return refuse_call(t->p->pid, "madvise", (int)-r);
-	r = enter_call(t, SYS_membarrier, REGISTER_SYNC_CORE, 0, 0, 0,
-		       0); /* a kernel may lack it */
-	t->p->journal->has_barrier = r == 0;
-	return t->remote.is_left ? refuse_call(t->p->pid, "membarrier", (int)-r) : NULL;
+	return r ? refuse_call(t->p->pid, "madvise", (int)-r) : NULL;
 }
 
 /*

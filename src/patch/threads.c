@@ -4,7 +4,8 @@
  * large its alternate stack for signals is.
  *
  * The kernel answers nobody but the thread, so each makes two calls, with the code and the frame of
- * the region. One thread is held at a time, for these calls; all others run.
+ * the region; the first one registers the process for membarrier(2), too. One thread is held at a
+ * time, for these calls; all others run.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,15 +24,16 @@
 #ifndef AT_MINSIGSTKSZ /* Linux 1c33bb0507508, v5.14 */
 #define AT_MINSIGSTKSZ 51
 #endif
-#define FRAME_LEAST 2048 /* what the frame of a signal takes where the kernel does not say */
-#define ANSWER_AT   64	 /* in the page of the switch */
+#define FRAME_LEAST	   2048 /* what the frame of a signal takes where the kernel does not say */
+#define ANSWER_AT	   64	/* in the page of the switch */
+#define REGISTER_SYNC_CORE 64	/* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
 
 struct asking {
 	struct patch *p;
 	uint32_t stack_size;
 	VEC(pid_t) tids;
 	uint32_t i; /* the next one */
-	bool is_busy;
+	bool is_busy, is_registered;
 	struct seized held;
 	struct remote remote;
 	struct err *e;
@@ -61,6 +63,28 @@ static bool answer_get(struct asking *a, long nr, const uint64_t args[6], void *
 	return false; /* or it has ended */
 }
 
+/*
+ * Registers the process for membarrier(2), by one thread while the others run: in a process with
+ * several threads the kernel waits for a grace period meanwhile, which takes some milliseconds. A
+ * kernel may lack it.
+ */
+static void process_register(struct asking *a)
+{
+	const uint64_t args[6] = {REGISTER_SYNC_CORE};
+	int64_t value = -1;
+
+	if (remote_call(&a->remote, SYS_membarrier, args, &value)) {
+		a->p->journal->has_barrier = value == 0;
+		a->is_registered = true;
+		return;
+	}
+	a->p->is_left |= a->remote.is_left;
+	if (a->remote.is_dispatched)
+		a->e = refuse_dispatch(a->p->pid);
+	else if (a->remote.is_left)
+		a->e = refuse_call(a->p->pid, "membarrier", errno ? errno : EIO);
+}
+
 static void thread_ask(struct asking *a, pid_t tid)
 {
 	const struct windows_journal *j = a->p->journal;
@@ -74,6 +98,8 @@ static void thread_ask(struct asking *a, pid_t tid)
 	a->remote.code = j->call;
 	a->remote.frame = j->frame;
 	a->e = refuse_thread(a->p->pid, tid);
+	if (!a->e && !a->is_registered)
+		process_register(a);
 	if (a->e)
 		return;
 	if (answer_get(a, SYS_prctl, tsc, &mode, sizeof(mode)) && mode == PR_TSC_SIGSEGV)
