@@ -64,7 +64,11 @@ uint64_t cold, cold_end; /* the part of it that the compiler has put elsewhere *
 uint64_t key;		 /* the address of the key of the thread state */
 uint64_t specific;	 /* where struct pthread has the values, from the thread's own address */
 uint64_t heads;		   /* where the runtime has its list of interpreters */
-uint64_t entered, current; /* in 3.11: the thread has its new _PyCFrame, which has no frame yet */
+uint64_t entered, begun; /* parts of the loop's beginning: see below */
+/* in 3.11 and 3.12: where the loop has its _PyCFrame, from its stack pointer or, if negative, from
+ * its frame pointer */
+int64_t	 cframe;
+uint64_t code_type; /* the type of code objects */
 
 /* types, for -x jstackasync */
 uint64_t coro_type, gen_type, agen_type, builtin_type, function_type, method_type, list_type;
@@ -173,13 +177,81 @@ dtrace:helper:attach:
 }
 
 /*
- * 3.11: tstate->cframe = &cframe, and a few instructions later cframe.current_frame = frame,
- * together with the field that follows. In between, current_frame is what was on the stack before.
+ * The interpreter loop begins by making its frame the thread's: tstate->frame = frame. Up to this
+ * instruction (begun), the thread's frame is still that of the loop around this one.
+ *
+ * 3.11 and 3.12: tstate->cframe = &cframe, and a few instructions later cframe.current_frame = frame.
+ * After the first one (entered), and until the second one is done (begun), current_frame is what was
+ * on the stack before, and nothing leads from the thread's state to its frames: the _PyCFrame that
+ * the loop around this one has in its own native frame does.
+ *
+ * The address in memory of an instruction is a base, such as the stack pointer (4) or the frame
+ * pointer (5), and an offset from it. this->at is the byte that says the operation.
  */
+inline void decode_operand()
+{
+	this->prefix = (int)BYTE[this->at - 1];
+	this->operation = (int)BYTE[this->at];
+	this->mode = (int)BYTE[this->at + 1];
+	this->base = this->mode & 7;
+	this->tail = this->at + (this->base == 4 ? 3 : 2);
+	this->small = (int)BYTE[this->tail];
+	this->small -= this->small > 127 ? 256 : 0;
+	this->offset = this->mode >> 6 == 1 ? this->small : this->mode >> 6 == 2 ? INT[this->tail] : 0;
+	this->is_wide = (this->prefix & 0xf8) == 0x48; /* eight bytes of a register */
+	this->reg = (this->prefix & 4) * 2 + (this->mode >> 3 & 7);
+	/* it is in the native frame; the base is none of the registers 8 to 15 */
+	this->is_local = (!this->is_wide || !(this->prefix & 1)) &&
+	    (this->base == 4 && BYTE[this->at + 2] == 0x24 && this->offset > 0 ||
+		this->base == 5 && this->offset < 0);
+}
+inline void find_entered()
+{
+	if (this->operation == 0x8d && this->is_wide && this->is_local) {
+		/* lea cframe(%rsp),%rax */
+		this->local = this->reg;
+		this->local_base = this->base;
+		cframe = this->offset;
+	} else if (this->operation == 0x89 && this->is_wide && !this->is_local &&
+	    this->offset == t_frame && this->reg == this->local) {
+		/* mov %rax,56(%rdi) */
+		entered = this->at - 1;
+	}
+}
+/* The store of one word or of two, one of which is current_frame. */
+inline void find_begun()
+{
+	this->words = this->operation == 0x89 && this->is_wide ? 1 :
+	    this->prefix != 0x0f ? 0 :
+	    this->operation == 0x13 || this->operation == 0xd6 ? 1 :
+	    this->operation == 0x11 || this->operation == 0x29 || this->operation == 0x7f ? 2 : 0;
+	this->into = cframe + c_frame - this->offset;
+	if (this->is_local && this->base == this->local_base && this->into >= 0 &&
+	    this->into < 8 * this->words)
+		begun = this->at - 1;
+}
+
 dtrace:helper:attach:
 {
-	entered = minor == 11 ? ubytes(eval, 512, "48 89 ?? 38") : 0;
-	current = entered ? ubytes(entered, 64, "0f 11 ?? 24") : 0;
+	code_type = symaddr("PyCode_Type", this->files);
+	entered = begun = eval - 1;
+	this->local = -1;
+	this->at = eval + 1;
+	while (begun < eval && this->at < eval + 400; 400) {
+		decode_operand();
+		if (t_frame != 56) {
+			if (this->operation == 0x89 && this->is_wide && !this->is_local &&
+			    this->offset == t_frame)
+				entered = begun = this->at - 1;
+		} else if (entered < eval) {
+			find_entered();
+		} else {
+			find_begun();
+		}
+		this->at++;
+	}
+	if (begun < eval)
+		entered = begun;
 }
 
 /* The cold part: by its symbol, or by the jumps to it. */
@@ -216,14 +288,33 @@ dtrace:helper:uthread:
 	this->frame = !this->thread || minor > 13 && WORD[this->thread + t_id] != arg4 ? 0 :
 	    WORD[this->thread + t_frame];
 	if (this->frame && t_frame == 56)
-		this->frame = arg0 > entered && arg0 <= current ? 0 : WORD[this->frame + c_frame];
+		this->frame = arg0 > entered && arg0 <= begun ? 0 : WORD[this->frame + c_frame];
 	/* several interpreters: see below */
-	this->many = !(arg0 > entered && arg0 <= current) ? *(int64_t *)(heads + 16) > 1 : 0;
+	this->many = *(int64_t *)(heads + 16) > 1;
 	this->lowest = (uint64_t)0;
+	this->is_lost = 0;
 	if (this->many)
 		this->frame = (uint64_t)0;
 	this->hashed = (uint64_t)0;
 	this->hash = (uint64_t)0;
+}
+
+/* The loop begins: it has no frame yet, and the others are where the loop around it has them. */
+dtrace:helper:ustack:
+/arg0 > entered && arg0 <= begun/
+{
+	this->frame = (uint64_t)0;
+	this->is_lost = 1;
+}
+dtrace:helper:ustack:
+/this->is_lost && (arg0 > begun && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
+{
+	this->is_lost = 0;
+	this->lowest = (uint64_t)((cframe < 0 ? arg1 : arg2) + cframe);
+	this->top = WORD[this->lowest + c_frame];
+	/* it is one, or the fault marks the stack */
+	this->frame = !code_type || WORD[WORD[this->top + f_code] + 8] == code_type ? this->top :
+										      WORD[0];
 }
 
 /*
@@ -236,7 +327,7 @@ dtrace:helper:uthread:
  */
 dtrace:helper:ustack:
 /this->many && !this->frame &&
-    (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
+    (arg0 > begun && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
 	this->interpreter = WORD[heads];
 	this->next = (uint64_t)0;
@@ -307,7 +398,7 @@ inline void find_line()
 }
 
 dtrace:helper:ustack:
-/this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
+/this->frame && (arg0 > begun && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
 	this->is_last = 0;
 	while (this->frame && !this->is_last; 65536) {
@@ -646,7 +737,7 @@ inline void find_running(uint64_t frame)
 /* Python's frames of the native frame have been added; this->frame is the next one behind them. */
 dtrace:helper:ustack:
 /WANTS_ASYNC && this->frame &&
-    (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
+    (arg0 > begun && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
 	find_running(this->frame);
 	this->coro = this->task ? WORD[this->task + this->coro_at] : 0;

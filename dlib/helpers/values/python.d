@@ -40,7 +40,7 @@ table VALUES { /*	       3.8  3.9 3.10 3.11 3.12 3.13 */
 };
 
 uint64_t type_type, float_type, set_type, frozenset_type, complex_type, bytearray_type;
-uint64_t tuple_type, dict_type, module_type, cell_type, code_type, frame_type;
+uint64_t tuple_type, dict_type, module_type, cell_type, frame_type;
 uint64_t none, true_object, false_object, ellipsis, not_implemented;
 
 /* The other types are variables of the helper, which sets them only with -x jstackasync. */
@@ -68,7 +68,6 @@ dtrace:helper:attach:
 	dict_type = symaddr("PyDict_Type", this->files);
 	module_type = symaddr("PyModule_Type", this->files);
 	cell_type = symaddr("PyCell_Type", this->files);
-	code_type = symaddr("PyCode_Type", this->files);
 	frame_type = symaddr("PyFrame_Type", this->files);
 	gen_type = symaddr("PyGen_Type", this->files);
 	coro_type = symaddr("PyCoro_Type", this->files);
