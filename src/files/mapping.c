@@ -93,7 +93,7 @@ struct gate_file *mapping_open(struct gate *g, const struct mapping *m)
 	if (f || (m->end && errno == ETIMEDOUT) || !m->path || m->path[0] != '/')
 		return f;
 	if (m->has_root)
-		return by_path(g, m->root, m, false);
+		return by_path(g, m->root, m, m->needs_dev);
 	f = by_process(g, m->pid, m, &is_rootless);
 	return f || !is_rootless ? f : by_others(g, m, errno);
 }

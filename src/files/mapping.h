@@ -42,6 +42,11 @@ struct mapping {
 	int64_t since; /* seconds since 1970, of CLOCK_REALTIME: when it was seen first; 0: now */
 	bool has_root; /* root is that of the process, which may have ended */
 	int root;      /* a directory, or -1: our own root */
+	/*
+	 * With has_root: it may be another directory than the process has had, so that the device
+	 * is compared, too.
+	 */
+	bool needs_dev;
 };
 
 struct gate_file *mapping_open(struct gate *g, const struct mapping *m);

@@ -93,10 +93,12 @@ bool object_relocates(struct object *o, struct object_word *words, uint32_t n);
 struct object_bytes {
 	uint64_t addr, size, bias; /* addr as in the file */
 	uint8_t *bytes;		   /* the caller's */
+	uint64_t *left; /* how many relocations may be looked at; what was is taken off */
 };
 /*
  * Does what the dynamic linker does to these bytes, which are those of the file. False: some of
- * them depend on other files as well, or cannot be known.
+ * them depend on other files as well, cannot be known, or lie in a file with more relocations than
+ * may be looked at.
  */
 bool object_relocate(struct object *o, const struct object_bytes *b);
 /* The segments of the file, which stay the object's. */

@@ -129,6 +129,9 @@ static bool bytes_relocate(void *ctx, const GElf_Rela *r, Elf_Data *symbols)
 	const uint64_t at = r->r_offset - b->addr; /* it wraps where the word begins before */
 	uint64_t value;
 
+	if (!*b->left)
+		return false;
+	--*b->left;
 	if (at >= b->size && at < UINT64_MAX - sizeof(value) + 2)
 		return true;
 	if (at >= b->size || b->size - at < sizeof(value) || !reloc_value(r, symbols, &value))

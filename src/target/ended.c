@@ -4,6 +4,7 @@
  * was, as the dynamic linker leaves it before anything has run.
  */
 #include <errno.h>
+#include <unistd.h>
 
 #include "files/gate.h"
 #include "files/mapping.h"
@@ -14,13 +15,18 @@
 #include "target/target_impl.h"
 
 #define PAGE_BYTES 4096u
-/* Each read of data goes through all relocations of its file. */
-#define READS_MAX 256u
+/*
+ * Each read of data goes through all relocations of its file, of which there may be millions. So
+ * they are bounded for all reads together, and so is the time of the thread from the opening on,
+ * since programs wait for their stacks meanwhile.
+ */
+#define RELOCS_MAX 4000000u
+#define WORK_NS	   100000000u
 
 struct ended_file {
 	struct image *image;	/* pinned */
 	struct object *object;	/* the image's */
-	struct gate_file *file; /* NULL until memory is read of it */
+	struct gate_file *file; /* the very one that was checked */
 	uint64_t bias;
 };
 
@@ -29,7 +35,8 @@ struct ended {
 	const struct file_opts *files;
 	struct ended_file of[TARGET_ENDED_FILES]; /* by proc_map.file - 1 */
 	uint32_t nfiles;
-	uint32_t nreads; /* of data */
+	uint64_t nrelocs_left;
+	uint64_t deadline; /* of worked_ns(): no memory is read later */
 	uint64_t program_dev, program_ino;
 };
 
@@ -83,10 +90,30 @@ static void ended_close(struct target *t)
 	}
 }
 
-/* There is no process whose root directory could be used: the path is tried below our own. */
+/*
+ * There is no process whose root directory could be used: the path is tried below our own, where
+ * another file may have the same number, on another file system.
+ */
 static struct mapping mapping_at(const char *path, uint64_t dev, uint64_t ino)
 {
-	return (struct mapping){.inode = {dev, ino}, .path = path, .has_root = true, .root = -1};
+	return (struct mapping){.inode = {dev, ino},
+				.path = path,
+				.has_root = true,
+				.root = -1,
+				.needs_dev = true};
+}
+
+/*
+ * Whether nobody but root, or who traces, can say what is in the file. Of a file that anybody has
+ * made, anything could become known for the processes of all users, and at the expense of the
+ * session.
+ */
+static bool file_is_trusted(const struct ended *d, const struct gate_file *file)
+{
+	const struct stat *st = gate_file_stat(file);
+
+	return (st->st_uid == 0 || st->st_uid == geteuid()) &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH)) && gate_is_dev_harmless(d->t.gate, st->st_dev);
 }
 
 static bool ended_mapping(const struct target *t, const struct proc_map *m, struct mapping *ret)
@@ -156,12 +183,10 @@ static bool ended_read(struct target *t, taddr addr, void *dst, size_t size)
 	struct ended_file *f = m ? &d->of[m->file - 1] : NULL;
 	ssize_t n;
 
-	if (!f || size > m->end - addr)
+	if (!f || size > m->end - addr || worked_ns() > d->deadline)
 		return false;
 	g = segment_of(f, m);
-	if (!f->file)
-		f->file = target_open_map(t, m);
-	if (!f->file || !g)
+	if (!g)
 		return false;
 	n = gate_file_read(f->file, dst, size, m->off + (addr - m->start));
 	if (n < 0)
@@ -170,9 +195,11 @@ static bool ended_read(struct target *t, taddr addr, void *dst, size_t size)
 	if (!g->is_write)
 		return true;
 	tail_clear(f, g, addr, dst, size);
-	return ++d->nreads <= READS_MAX &&
-	       object_relocate(f->object,
-			       &(struct object_bytes){addr - f->bias, size, f->bias, dst});
+	return object_relocate(f->object, &(struct object_bytes){.addr = addr - f->bias,
+								 .size = size,
+								 .bias = f->bias,
+								 .bytes = dst,
+								 .left = &d->nrelocs_left});
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -211,7 +238,7 @@ static void segment_map(struct ended *d, struct proc_map *like, const struct end
 	map_push(d, like, rest, end, off + (rest - start));
 }
 
-/* Maps a file where its code was; false: it cannot be read, or is another one now. */
+/* Maps a file where its code was; false: it cannot be read or trusted, or is another one now. */
 static bool file_map(struct ended *d, const struct target_ended_file *file)
 {
 	const struct mapping at = mapping_at(file->path, file->dev, file->ino);
@@ -224,6 +251,9 @@ static bool file_map(struct ended *d, const struct target_ended_file *file)
 		return false;
 	d->nfiles++;
 	image_pin(f->image);
+	if (!f->image->opened || !file_is_trusted(d, f->image->opened))
+		return false;
+	f->file = gate_file_share(f->image->opened);
 	f->object = image_object(f->image, d->files->limit);
 	if (!f->object || !object_bias(f->object, file->start, file->off, true, &f->bias))
 		return false;
@@ -276,6 +306,8 @@ struct target *target_ended(pid_t pid, const struct file_opts *files,
 	d->t = (struct target){.ops = &ops, .gate = files->gate, .pid = pid};
 	d->t.maps.arena = arena_create();
 	d->files = files;
+	d->nrelocs_left = RELOCS_MAX;
+	d->deadline = worked_ns() + WORK_NS;
 	for (uint32_t i = 0; i < n && is_good; i++)
 		is_good = file_map(d, &list[i]);
 	if (is_good && maps_sort(&d->t.maps)) {

@@ -124,8 +124,12 @@ struct target_ended_file {
  * A process that has ended, of which nothing is known but what it had mapped: list has n files, the
  * first of them that of the program. They are opened by their paths, and mapped as the dynamic
  * linker leaves them before anything has run: with its addresses in data, where these are in the
- * same file. Other memory cannot be read, and there are no threads. files outlives what is
- * returned. NULL: a file cannot be read, or another one has its path now.
+ * same file. Other memory cannot be read, and there are no threads. After a tenth of a second of
+ * the thread's time, or some million relocations, nothing is read any more. files outlives what is
+ * returned. NULL: a file cannot be read, or another one has its path now, also where only its
+ * device is another one (containers, and file systems that show one device for a mapping and
+ * another one for the file, as btrfs and overlayfs do); or somebody else than root and who traces
+ * can write to one.
  */
 struct target *target_ended(pid_t pid, const struct file_opts *files,
 			    const struct target_ended_file *list, uint32_t n);
