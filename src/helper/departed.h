@@ -5,8 +5,9 @@
  *
  * A program may live less than a millisecond. When a walk's request for it is read, its memory is
  * gone; but its files are there, and which these were was told when it mapped them. The clauses of
- * attach run over them as the dynamic linker leaves them (target_ended()). What such clauses find
- * in memory that only a process writes is not learned (helper/constants.h).
+ * attach run over them as the dynamic linker leaves them (target_ended()). Nothing is learned where
+ * such clauses read memory that the process could write, or that depends on other files, as words
+ * do that the linker finds by a symbol: there is no process to compare it with.
  *
  * Owns     the mappings of code of the processes that have executed a program last, of as many as
  *          DEPARTED_MAX.

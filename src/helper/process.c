@@ -358,11 +358,29 @@ static bool is_changing(const struct process *p, uint64_t addr, const char *byte
 	       memcmp(now, bytes, size) != 0;
 }
 
+/*
+ * Whether only the process could have said what is there, which has ended: memory that its files do
+ * not fix, or that it may have written since it began. Its files would only be compared with
+ * themselves, and where nothing can be read, a clause may go on with zero.
+ */
+static bool is_unknown(const struct process *p, uint64_t addr, uint32_t size, bool good)
+{
+	const struct proc_map *m = proc_maps_find(p->maps, addr);
+	CLEANUP(free) char *was = NULL;
+
+	if (!good || !m || m->is_write)
+		return true;
+	was = xmalloc(size + 1);
+	return !origin_read(p->origin, target_moved_from(addr), was, size);
+}
+
 /* Tells those who want to know what clauses have read. */
 static void read_note(struct process *p, uint64_t addr, const void *bytes, uint32_t size, bool good)
 {
 	p->has_read = true;
-	if (p->origin && good && !p->is_fixed)
+	if (p->origin && !p->is_fixed && target_has_ended(p->origin->target))
+		p->has_read_changing |= is_unknown(p, addr, size, good);
+	else if (p->origin && good && !p->is_fixed)
 		p->has_read_changing |= is_changing(p, addr, bytes, size);
 	if (p->hooks && p->hooks->read)
 		p->hooks->read(p->hooks->ctx, addr, good ? bytes : NULL, size);

@@ -129,14 +129,17 @@ static bool bytes_relocate(void *ctx, const GElf_Rela *r, Elf_Data *symbols)
 	const uint64_t at = r->r_offset - b->addr; /* it wraps where the word begins before */
 	uint64_t value;
 
+	(void)symbols;
 	if (!*b->left)
 		return false;
 	--*b->left;
 	if (at >= b->size && at < UINT64_MAX - sizeof(value) + 2)
 		return true;
-	if (at >= b->size || b->size - at < sizeof(value) || !reloc_value(r, symbols, &value))
+	/* by a symbol, another file may come first, which has it too, or a copy of its data */
+	if (at >= b->size || b->size - at < sizeof(value) ||
+	    GELF_R_TYPE(r->r_info) != arch.elf.relative)
 		return false;
-	value += b->bias;
+	value = (uint64_t)r->r_addend + b->bias;
 	memcpy(b->bytes + at, &value, sizeof(value));
 	return true;
 }

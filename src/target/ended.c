@@ -303,7 +303,7 @@ struct target *target_ended(pid_t pid, const struct file_opts *files,
 	struct ended *d = xcalloc(1, sizeof(*d));
 	bool is_good = n && n <= TARGET_ENDED_FILES;
 
-	d->t = (struct target){.ops = &ops, .gate = files->gate, .pid = pid};
+	d->t = (struct target){.ops = &ops, .gate = files->gate, .pid = pid, .has_ended = true};
 	d->t.maps.arena = arena_create();
 	d->files = files;
 	d->nrelocs_left = RELOCS_MAX;

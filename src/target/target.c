@@ -17,6 +17,11 @@ void target_close(struct target *t)
 	free(t);
 }
 
+bool target_has_ended(const struct target *t)
+{
+	return t->has_ended;
+}
+
 /* ---- fillers --------------------------------------------------------------------------------- */
 
 bool target_signal_none(struct target *t, siginfo_t *ret)

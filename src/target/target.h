@@ -133,6 +133,8 @@ struct target_ended_file {
  */
 struct target *target_ended(pid_t pid, const struct file_opts *files,
 			    const struct target_ended_file *list, uint32_t n);
+/* Whether target_ended() has made it: its memory is what a process has had when it began. */
+bool target_has_ended(const struct target *t);
 
 /*
  * The files that t maps, as if another process had mapped them and had not run: file k, in the

@@ -50,6 +50,7 @@ struct target {
 	const struct target_ops *ops;
 	struct gate *gate;
 	pid_t pid;
+	bool has_ended; /* nothing is left of it but its files */
 	struct proc_maps maps;
 };
 

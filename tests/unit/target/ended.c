@@ -3,6 +3,7 @@
  * A process that has ended, as its files say: this one is described as if it had, and its memory is
  * compared with what the process has.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -65,6 +66,21 @@ static bool empty_is_right(struct target *ended)
 	return (uintptr_t)&empty < end ? is_read && !value : !is_read;
 }
 
+/*
+ * A word of the C library that the linker fills by a symbol, which the program may have a copy of.
+ */
+static void test_symbol(struct target *ended)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	const void *at = libc ? dlsym(libc, "stdin") : NULL;
+	uint64_t value;
+
+	ok(!libc || (at && !target_read(ended, (taddr)(uintptr_t)at, &value, sizeof(value))),
+	   "an address that depends on a symbol");
+	if (libc)
+		(void)dlclose(libc);
+}
+
 /* So many relocations are looked at that whoever made the file cannot keep the reader busy. */
 static void test_bound(const struct file_opts *files, const struct target_ended_file *list,
 		       uint32_t n)
@@ -123,6 +139,8 @@ static void test_memory(struct target *ended, struct target *t)
 		   proc_map_is_same_file(own, &(struct proc_map){.dev = program->dev,
 								 .ino = program->ino}),
 	   "the program");
+	test_symbol(ended);
+	ok(target_has_ended(ended) && !target_has_ended(t), "it has ended, the other one has not");
 	ok(target_proc(ended) == 0, "it is no process");
 }
 
@@ -147,7 +165,7 @@ static void test_refused(const struct file_opts *files, struct target_ended_file
 	ok(!target_ended(1, files, list, 0), "no file");
 }
 
-/* What somebody else may have written is not believed. */
+/* Files that somebody else may have written are not believed. */
 static void test_distrust(const struct file_opts *files, const struct target_ended_file *list,
 			  uint32_t n)
 {
