@@ -3,6 +3,7 @@
 #include "helper/departed.h"
 
 #include "base/str.h"
+#include "files/gate.h"
 #include "helper/constants.h"
 #include "helper/process.h"
 #include "helper/programs.h"
@@ -13,7 +14,8 @@
 #include "target/target.h"
 
 #define PATH_BYTES_MAX 4096u /* of the files of a process: longer paths are left out */
-#define TRIED_MAX      64    /* programs */
+#define TRIED_MAX      64    /* programs that are remembered */
+#define SHARE	       10    /* learning takes one part of so many of the time */
 /*
  * A walk's request may be read before the news of what the process has mapped. It is complete when
  * the C library is mapped, or by then.
@@ -32,10 +34,9 @@ struct departed {
 	} records[DEPARTED_MAX];
 	uint32_t next; /* the record that is used next */
 	uint32_t nwanted;
-	struct {
-		uint64_t dev, ino;
-	} tried[TRIED_MAX];
-	uint32_t ntried;
+	uint64_t tried[TRIED_MAX]; /* files_hash(); 0: none; the oldest is forgotten first */
+	uint32_t next_tried;
+	uint64_t rests; /* ns of CLOCK_MONOTONIC until which nothing is learned */
 };
 
 struct departed *departed_create(void)
@@ -152,9 +153,13 @@ static void learned_debug(const struct ustacks *u, pid_t pid, bool is_learned)
 	strbuf_deinit(&text);
 }
 
-/* Attaches the helpers to what is left of the process, and learns what its files fix. */
-static void process_learn(struct ustacks *u, struct target *t, pid_t pid)
+/*
+ * Attaches the helpers to what is left of the process, and learns what its files fix. False: files
+ * could not be read in time, so that it may be otherwise with the next process.
+ */
+static bool process_learn(struct ustacks *u, struct target *t, pid_t pid)
 {
+	const uint64_t nlates = gate_late_count(u->opts.files->gate);
 	struct process *proc = process_open(t, u->opts.files);
 	struct meeting m = {.pid = pid, .target = t, .is_early = true};
 	uint64_t wanted = ustacks_set_of_files(u, proc, t, &m), set = wanted;
@@ -177,6 +182,7 @@ static void process_learn(struct ustacks *u, struct target *t, pid_t pid)
 	}
 	err_destroy(e); /* whoever runs on is told */
 	process_close(proc);
+	return gate_late_count(u->opts.files->gate) == nlates;
 }
 
 /* Whether a helper is for one of the files: stacks have said that its frames are missing. */
@@ -188,28 +194,47 @@ static bool is_named(const struct ustacks *u, const struct record *r)
 	return false;
 }
 
-static bool is_tried(const struct departed *d, const struct target_ended_file *f)
+/* The program and the files that helpers are for: the same program may load another runtime. */
+static uint64_t files_hash(const struct ustacks *u, const struct record *r)
 {
-	for (uint32_t i = 0; i < d->ntried; i++)
-		if (d->tried[i].dev == f->dev && d->tried[i].ino == f->ino)
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < r->nfiles; i++) {
+		const uint64_t key[] = {hash, r->files[i].dev, r->files[i].ino};
+
+		if (!i || ustacks_has_name(u, r->files[i].path))
+			hash = hash_bytes(key, sizeof(key));
+	}
+	return hash;
+}
+
+static bool is_tried(const struct departed *d, uint64_t hash)
+{
+	for (uint32_t i = 0; i < TRIED_MAX; i++)
+		if (d->tried[i] == hash)
 			return true;
 	return false;
 }
 
-/* Without the C library, clauses would find out that it is not there. */
+/*
+ * Without the C library, clauses would find out that it is not there. Files that could not be
+ * opened or read may be so the next time: only what was seen is remembered. However many programs
+ * come, most of the time is left for other work.
+ */
 static void record_learn(struct departed *d, struct ustacks *u, const struct record *r)
 {
-	const struct target_ended_file *program = r->files;
+	const uint64_t hash = files_hash(u, r), since = worked_ns();
 	struct target *t;
 
-	if ((!r->has_libc && r->nfiles > 1) || d->ntried == TRIED_MAX || is_tried(d, program))
+	if ((!r->has_libc && r->nfiles > 1) || is_tried(d, hash))
 		return;
-	d->tried[d->ntried].dev = program->dev;
-	d->tried[d->ntried++].ino = program->ino;
 	t = target_ended((pid_t)r->pid, u->opts.files, r->files, r->nfiles);
-	if (t)
-		process_learn(u, t, (pid_t)r->pid);
+	if (t && process_learn(u, t, (pid_t)r->pid)) {
+		d->tried[d->next_tried] = hash;
+		d->next_tried = (d->next_tried + 1) % TRIED_MAX;
+	}
 	target_close(t);
+	d->rests = now_ns() + (SHARE - 1) * (worked_ns() - since);
 }
 
 uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last)
@@ -220,6 +245,8 @@ uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last)
 		struct record *r = &d->records[i];
 		struct record taken = *r;
 
+		if (!is_last && now_ns() < d->rests)
+			break;
 		if (!r->wanted || (!r->has_libc && !is_last && now_ns() < r->wanted + NEWS_NS))
 			continue;
 		*r = (struct record){0}; /* news may come while files are read */

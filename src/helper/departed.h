@@ -34,8 +34,9 @@ void departed_bare(struct departed *d, uint64_t pid, uint64_t n);
 /* The same, and a walk has asked for the helpers of the process, which has ended. */
 void departed_want(struct departed *d, uint64_t pid, uint64_t nbare);
 /*
- * Learns from those that are wanted, and forgets them; each file of a program is tried once. To be
- * called now and then; is_last: nothing is learned any more. Returns how many stacks of them were
- * without frames of a language.
+ * Learns from those that are wanted, and forgets them; a program is tried once with the files that
+ * helpers are for, unless they could not be read. It takes a tenth of the time at most, and what is
+ * wanted waits. To be called now and then; is_last: nothing is learned any more. Returns how many
+ * stacks of them were without frames of a language.
  */
 uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last);
