@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs of new files that end at once: nobody can look at their memory. The first one's stacks say that frames are missing, and how many said so is
-told at the end; what its files fix is learned from these, so that the stacks of the second one are whole."""
+told at the end; what its files fix is learned from these, so that the stacks of the second one are whole. A machine that is slow to end the first one
+may look at it in time: then it is done again, with another copy of the file."""
 import os, re, shutil, signal, subprocess, sys, time
 
 DTRACE, TMP, PATIENCE = os.environ["DTRACE"], os.environ["TMP"], int(os.environ.get("PATIENCE") or 1)
@@ -13,6 +14,7 @@ PROGRAMS = {
 CALLS = """syscall::newfstatat:entry, syscall::openat:entry
     /execname == "NAME" && arg1 && copyinstr(arg1) == "/nonexistent/ends"/ { printf("\\nat %d\\n", pid); jstack(40); }
     tick-20ms /!begun/ { begun = 1; printf("begun\\n"); }"""
+TRIES = 10
 bad = []
 os.chdir(TMP)
 
@@ -34,6 +36,7 @@ def stacks_of(pid):
 
 
 def program_check(name, script, function):
+    """Whether it was learned from files."""
     shutil.copy(os.path.realpath(shutil.which(name)), name)
     with open("out", "w") as out, open("err", "w") as err:
         tracer = subprocess.Popen([DTRACE, "-xdebug", "-x", "jstackstrsize=4k", "-x", "switchrate=50ms", "-n", CALLS.replace("NAME", name)],
@@ -55,13 +58,20 @@ def program_check(name, script, function):
     print(f"{name}: {marked} of {len(stacks_of(pids[0]))} stacks were too early, then {len(whole)} of {len(stacks_of(pids[1]))} are whole")
     if len(whole) < 2 or len(whole) != len(stacks_of(pids[1])) or marked != said:
         bad.append(f"{name}: {said} said\n" + text_of("out") + text_of("err"))
+    return re.search(rf"process {pids[0]} has ended before .*: its files fix what they need", text_of("err"))
 
 
 found = [name for name in PROGRAMS if shutil.which(name)]
+nlearned = 0
 for name in found:
     script, text, function = PROGRAMS[name]
     with open(script, "w") as f:
         f.write(text)
-    program_check(name, script, function)
+    for _ in range(TRIES):
+        is_learned = program_check(name, script, function)
+        if is_learned or bad:
+            break
+    nlearned += bool(is_learned)
+print(f"{nlearned} of {len(found)} were learned from their files")
 print("\n".join(bad))
-sys.exit(1 if bad else 0 if found else 67)
+sys.exit(1 if bad else 0 if nlearned else 67)
