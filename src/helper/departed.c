@@ -2,6 +2,8 @@
 /* Learns from the files of processes that have ended (departed.h). */
 #include "helper/departed.h"
 
+#include <fnmatch.h>
+
 #include "base/str.h"
 #include "files/gate.h"
 #include "helper/constants.h"
@@ -23,6 +25,7 @@
 #define NEWS_NS 100000000
 
 struct departed {
+	const struct ustacks *u;
 	struct record {
 		uint64_t pid; /* 0: the record is free */
 		/* ns of CLOCK_MONOTONIC when a walk asked for its helpers; 0: none has */
@@ -31,17 +34,23 @@ struct departed {
 		uint32_t nfiles;
 		uint64_t nbare; /* stacks without frames of the language */
 		bool has_libc;
+		/* its files were looked at, and forgotten; whether a helper is for one of them */
+		bool is_done, is_named;
 	} records[DEPARTED_MAX];
 	uint32_t next; /* the record that is used next */
 	uint32_t nwanted;
+	uint64_t nlost; /* stacks without frames of the language, of no record any more */
 	uint64_t tried[TRIED_MAX]; /* files_hash(); 0: none; the oldest is forgotten first */
 	uint32_t next_tried;
 	uint64_t rests; /* ns of CLOCK_MONOTONIC until which nothing is learned */
 };
 
-struct departed *departed_create(void)
+struct departed *departed_create(const struct ustacks *u)
 {
-	return xcalloc(1, sizeof(struct departed));
+	struct departed *d = xcalloc(1, sizeof(*d));
+
+	d->u = u;
+	return d;
 }
 
 static void record_free(struct departed *d, struct record *r)
@@ -59,6 +68,17 @@ void departed_destroy(struct departed *d)
 	free(d);
 }
 
+/* Whether a helper is for one of the files: stacks have said that its frames are missing. */
+static bool is_named(const struct ustacks *u, const struct record *r)
+{
+	if (r->is_done)
+		return r->is_named;
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		if (ustacks_has_name(u, r->files[i].path))
+			return true;
+	return false;
+}
+
 static struct record *record_find(struct departed *d, uint64_t pid)
 {
 	for (uint32_t i = 0; i < DEPARTED_MAX; i++)
@@ -67,11 +87,25 @@ static struct record *record_find(struct departed *d, uint64_t pid)
 	return NULL;
 }
 
+/* The stacks of a record that is given up are counted all the same. */
+static void record_count(struct departed *d, const struct record *r)
+{
+	if (r->nbare && is_named(d->u, r))
+		d->nlost += r->nbare;
+}
+
+/* Takes the oldest one, but none that is wanted unless all are. */
 static struct record *record_new(struct departed *d, uint64_t pid)
 {
-	struct record *r = &d->records[d->next];
+	struct record *r;
+	uint32_t n = 0;
 
-	d->next = (d->next + 1) % DEPARTED_MAX;
+	while (n < DEPARTED_MAX && d->records[(d->next + n) % DEPARTED_MAX].wanted)
+		n++;
+	r = &d->records[(d->next + n) % DEPARTED_MAX];
+	d->next = (d->next + n + 1) % DEPARTED_MAX;
+	if (r->wanted)
+		record_count(d, r);
 	record_free(d, r);
 	r->pid = pid;
 	return r;
@@ -86,6 +120,8 @@ void departed_execed(struct departed *d, uint64_t pid)
 	if (!r)
 		return;
 	old = *r;
+	if (!old.wanted || old.has_libc)
+		record_count(d, r);
 	record_free(d, r);
 	r->pid = pid;
 	if (!old.wanted || old.has_libc)
@@ -96,11 +132,17 @@ void departed_execed(struct departed *d, uint64_t pid)
 	d->nwanted++;
 }
 
+/* That of musl is its dynamic linker, too. */
+static bool name_is_libc(const char *name)
+{
+	return process_is_libc(name) || fnmatch("ld-musl-*.so*", name, 0) == 0;
+}
+
 void departed_mapped(struct departed *d, uint64_t pid, const struct sym_map *m)
 {
 	struct record *r = pid && m->is_exec && m->ino ? record_find(d, pid) : NULL;
 
-	if (!r || !m->path || m->path[0] != '/')
+	if (!r || r->is_done || !m->path || m->path[0] != '/')
 		return;
 	for (uint32_t i = 0; i < r->nfiles; i++)
 		if (r->files[i].dev == m->dev && r->files[i].ino == m->ino)
@@ -113,14 +155,16 @@ void departed_mapped(struct departed *d, uint64_t pid, const struct sym_map *m)
 							   .ino = m->ino,
 							   .start = m->start,
 							   .off = m->off};
-	r->has_libc |= process_is_libc(basename(m->path));
+	r->has_libc |= name_is_libc(basename(m->path));
 }
 
 void departed_bare(struct departed *d, uint64_t pid, uint64_t n)
 {
 	struct record *r = n ? record_find(d, pid) : NULL;
 
-	if (r)
+	if (r && r->is_done)
+		d->nlost += r->is_named ? n : 0;
+	else if (r)
 		r->nbare += n;
 }
 
@@ -132,6 +176,10 @@ void departed_want(struct departed *d, uint64_t pid, uint64_t nbare)
 		r = record_new(d, pid);
 	if (!r)
 		return;
+	if (r->is_done) {
+		d->nlost += r->is_named ? nbare : 0;
+		return;
+	}
 	r->nbare += nbare;
 	if (r->wanted)
 		return;
@@ -185,15 +233,6 @@ static bool process_learn(struct ustacks *u, struct target *t, pid_t pid)
 	return gate_late_count(u->opts.files->gate) == nlates;
 }
 
-/* Whether a helper is for one of the files: stacks have said that its frames are missing. */
-static bool is_named(const struct ustacks *u, const struct record *r)
-{
-	for (uint32_t i = 0; i < r->nfiles; i++)
-		if (ustacks_has_name(u, r->files[i].path))
-			return true;
-	return false;
-}
-
 /* The program and the files that helpers are for: the same program may load another runtime. */
 static uint64_t files_hash(const struct ustacks *u, const struct record *r)
 {
@@ -239,7 +278,7 @@ static void record_learn(struct departed *d, struct ustacks *u, const struct rec
 
 uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last)
 {
-	uint64_t nbare = 0;
+	uint64_t nbare;
 
 	for (uint32_t i = 0; i < DEPARTED_MAX && d->nwanted && u->tables; i++) {
 		struct record *r = &d->records[i];
@@ -249,13 +288,17 @@ uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last)
 			break;
 		if (!r->wanted || (!r->has_libc && !is_last && now_ns() < r->wanted + NEWS_NS))
 			continue;
-		*r = (struct record){0}; /* news may come while files are read */
-		if (is_named(u, &taken)) {
-			nbare += taken.nbare;
+		/* news may come while files are read, and stacks later */
+		*r = (struct record){.pid = taken.pid, .is_done = true};
+		r->is_named = is_named(u, &taken);
+		if (r->is_named) {
+			d->nlost += taken.nbare;
 			if (!is_last)
 				record_learn(d, u, &taken);
 		}
 		record_free(d, &taken);
 	}
+	nbare = d->nlost;
+	d->nlost = 0;
 	return nbare;
 }

@@ -24,12 +24,15 @@ struct ustacks;
 
 #define DEPARTED_MAX 128
 
-struct departed *departed_create(void);
-void departed_destroy(struct departed *d); /* NULL is allowed */
+struct departed *departed_create(const struct ustacks *u); /* u outlives it */
+void departed_destroy(struct departed *d);		   /* NULL is allowed */
 /* The process executes a program; what it maps from now on is its. */
 void departed_execed(struct departed *d, uint64_t pid);
 void departed_mapped(struct departed *d, uint64_t pid, const struct sym_map *m);
-/* So many of its stacks were recorded before it was known which helpers it has. */
+/*
+ * So many of its stacks, of the program that it executes now, were recorded before it was known
+ * which helpers it has.
+ */
 void departed_bare(struct departed *d, uint64_t pid, uint64_t n);
 /* The same, and a walk has asked for the helpers of the process, which has ended. */
 void departed_want(struct departed *d, uint64_t pid, uint64_t nbare);
@@ -37,6 +40,7 @@ void departed_want(struct departed *d, uint64_t pid, uint64_t nbare);
  * Learns from those that are wanted, and forgets them; a program is tried once with the files that
  * helpers are for, unless they could not be read. It takes a tenth of the time at most, and what is
  * wanted waits. To be called now and then; is_last: nothing is learned any more. Returns how many
- * stacks of them were without frames of a language.
+ * stacks were without frames of a language since the last call: of these, of those that were
+ * learned from before, and of those for which there was no room.
  */
 uint64_t departed_learn(struct departed *d, struct ustacks *u, bool is_last);

@@ -697,9 +697,9 @@ void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
 
 void ustacks_execed(struct ustacks *u, uint64_t pid, uint64_t time)
 {
+	ustacks_gone(u, pid, time); /* its stacks are those of the program before */
 	if (u)
 		departed_execed(u->departed, pid);
-	ustacks_gone(u, pid, time);
 }
 
 /* Does a helper depend on whether a process has mapped the file? */
@@ -892,7 +892,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	u->carried =
 		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
 	u->constants = constants_create(opts->files);
-	u->departed = departed_create();
+	u->departed = departed_create(u);
 	if (opts->file && *opts->file) {
 		e = helper_add(u, opts->file);
 		if (!e)
