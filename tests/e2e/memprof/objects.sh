@@ -66,6 +66,7 @@ sleep 60
 END
 $ruby --disable-gems plain.rb "$TMP/start" >/dev/null 2>&1 & plain=$!
 trap 'kill $victim $plain 2>/dev/null' EXIT
+until grep -q libruby /proc/$plain/maps || ! kill -0 $plain; do sleep 0.02; done
 "$memprof" objects -n 0 -p $plain >out 2>err & tracer=$!
 for i in $(seq 300); do grep -q "^SigCgt:.*[2367abef]..$" /proc/$tracer/status && break; sleep 0.1; done
 for i in $(seq 300); do sleep 0.1; [ -e start ] || { kill -USR1 $tracer && is_reported && touch start; }; [ -e start.made ] && break; done
