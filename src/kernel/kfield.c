@@ -280,6 +280,12 @@ static const struct {
 	UFIELD(task_utask,   "task_struct",    "utask"),
 	UFIELD(utask_vaddr,  "task_struct",    "utask->vaddr"),
 	UFIELD(utask_xol,    "task_struct",    "utask->xol_vaddr"),
+	UFIELD(mm_xol,	     "task_struct",    "mm->uprobes_state.xol_area"),
+	UFIELD(xol_vaddr,    "task_struct",    "mm->uprobes_state.xol_area->vaddr"),
+	UFIELD(utask_calls,  "task_struct",    "utask->return_instances"),
+	UFIELD(call_stack,   "task_struct",    "utask->return_instances->stack"),
+	UFIELD(call_return,  "task_struct",    "utask->return_instances->orig_ret_vaddr"),
+	UFIELD(call_next,    "task_struct",    "utask->return_instances->next"),
 	UFIELD(task_leader,  "task_struct",    "group_leader"),
 	UFIELD(task_start,   "task_struct",    "start_boottime"),
 	UFIELD(vma_start,    "vm_area_struct", "vm_start"),
@@ -316,10 +322,11 @@ static struct err *walk_field_find(struct lookup *l, size_t i, uint32_t *ret)
 	return e;
 }
 
-/* Kernels without CONFIG_UPROBES lack the first, those before 6.7 the second. */
+/* Kernels without CONFIG_UPROBES lack the first two, those before 6.7 the third. */
 static bool is_field_optional(const char *const *paths)
 {
 	return strncmp(paths[0], "utask", strlen("utask")) == 0 ||
+	       strncmp(paths[0], "mm->uprobes_state", strlen("mm->uprobes_state")) == 0 ||
 	       strncmp(paths[0], "user_path", strlen("user_path")) == 0;
 }
 

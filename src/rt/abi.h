@@ -157,7 +157,10 @@ struct rt_ukernel {
 	/* nodes of a maple tree; pivots follow a word */
 	u32 range_slot, range_meta, arange_slot, arange_meta;
 	u32 task_utask, utask_vaddr, utask_xol; /* task_utask 0: the kernel has no uprobes */
-	u32 task_leader, task_start;		/* group_leader, start_boottime */
+	u32 mm_xol, xol_vaddr;			/* uprobes_state.xol_area, and where it is mapped */
+	/* return_instances, and of each: stack, orig_ret_vaddr, next */
+	u32 utask_calls, call_stack, call_return, call_next;
+	u32 task_leader, task_start; /* group_leader, start_boottime */
 	u64 tick;	 /* ns: processes are known by when they began, as /proc shows it */
 	s64 boot_offset; /* ns to be added to start_boottime */
 };

@@ -282,3 +282,32 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 	w->tree = f->tree;
 	w->nlevels = f->nlevels;
 }
+
+/* ---- return addresses that the kernel has replaced --------------------------------------- */
+
+#define CALLS_MOST 64 /* Linux kernel/events/uprobes.c, MAX_URETPROBE_DEPTH */
+
+/*
+ * If the frame returns to the kernel's page to which uretprobes let functions return, puts the
+ * address there that stood on the stack before.
+ */
+INLINE void return_restore(struct unwind_work *w)
+{
+	u64 at = w->f.sp - (FRAME_RA_ABOVE_FP ? 0 : 8), call, area;
+
+	if (!K.task_utask || w->f.insn == w->f.pc)
+		return;
+	area = read_word(w->mm + K.mm_xol);
+	if (!area || read_word(area + K.xol_vaddr) != w->f.pc)
+		return;
+	call = read_word(read_word(w->task + K.task_utask) + K.utask_calls);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < CALLS_MOST && call; i++) {
+		if (read_word(call + K.call_stack) == at) {
+			w->f.pc = read_word(call + K.call_return);
+			w->f.insn = w->f.pc - 1;
+			return;
+		}
+		call = read_word(call + K.call_next);
+	}
+}

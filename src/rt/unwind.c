@@ -22,9 +22,10 @@
  * frame is added, its clauses run, and it is taken back if they have not (frame_take_back()). The
  * rule is not remembered in MAP_UCACHE, because the memory is executable again soon.
  *
- * Not done: uretprobes, of other tracers and of sources `returned' (provider/usdt_code.c), replace
- * return addresses, and a walk from inside of such a call ends there. The probes themselves fire
- * before the address is replaced, and after it was brought back.
+ * Uretprobes, of other tracers and of sources `returned' (provider/usdt_code.c), replace return
+ * addresses. The kernel makes that of a call that has begun at a breakpoint even where the
+ * breakpoint is this session's and the uretprobe another process's. The address that was replaced
+ * is in the task's list of such calls (return_restore()).
  */
 #include "rt/mapping.h"
 
@@ -125,6 +126,7 @@ u64 rt_unwind_rule(struct rt_mach *m)
 
 	if (!w)
 		return RULE_NO_CODE;
+	return_restore(w);
 	if (w->is_saved)
 		w->map_start = w->map_end = 0;
 	if (w->f.insn < w->map_start || w->f.insn >= w->map_end)
@@ -144,7 +146,7 @@ u64 rt_unwind_rule(struct rt_mach *m)
 /* Returns the rule at f->insn, from the cache if it is there. */
 INLINE u64 rule_cached(struct frame_env *env, struct frame *f, u64 tag)
 {
-	u64 key = (f->insn ^ tag) * 0x9e3779b97f4a7c15ull, rule;
+	u64 insn = f->insn, key = (insn ^ tag) * 0x9e3779b97f4a7c15ull, rule;
 	struct rt_urule *e;
 	u32 slot;
 
@@ -159,7 +161,7 @@ INLINE u64 rule_cached(struct frame_env *env, struct frame *f, u64 tag)
 	rule = rt_unwind_rule(env->m);
 	if (RULE_KIND(rule) == RULE_DATA)
 		return WALK(env->scratch)->asks ? RULE_DATA : RULE_NO_CODE;
-	if (RULE_KIND(rule) != RULE_PENDING) {
+	if (RULE_KIND(rule) != RULE_PENDING && f->insn == insn) {
 		e->rule = rule;
 		e->check = key ^ rule;
 	}
