@@ -132,7 +132,7 @@ void departed_execed(struct departed *d, uint64_t pid)
 	d->nwanted++;
 }
 
-/* That of musl is its dynamic linker, too. */
+/* The C library of musl is its dynamic linker, too. */
 static bool name_is_libc(const char *name)
 {
 	return process_is_libc(name) || fnmatch("ld-musl-*.so*", name, 0) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the relocations of a file say: compared with words of a process, or done (relocs.h). */
+/* A file's relocations are compared with words of a process, or applied (relocs.h). */
 #include "image/relocs.h"
 
 #include "arch/arch.h"

@@ -61,5 +61,5 @@ void spared_take(struct spared *s, struct keeper_area *a, int fds[KEEPER_FDS]);
 int spared_timeout(const struct spared *s, int ms);
 /* Looks at the tracer if that is due, or if there are events and it is not waited for yet. */
 void spared_look(struct spared *s, bool has_events);
-/* What follows from a look at the tracer, SPARED_NS or more after `since`. */
+/* The decision after a look at the tracer, SPARED_NS or more after `since`. */
 enum spared_verdict spared_judge(const struct spared_sight *since, const struct spared_sight *now);

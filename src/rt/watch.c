@@ -193,7 +193,7 @@ int prog_known_exec(const struct raw_args *ctx)
 	return exec_report(ctx, 1);
 }
 
-/* What is asked about a process whose dynamic linker reports. */
+/* The tables that a session needs of a process whose dynamic linker reports. */
 enum linker_asks { LINKER_NOTHING, LINKER_TABLES, LINKER_HELPERS };
 
 /* Whether all that it has mapped is known, by files or because it has waited for that before. */

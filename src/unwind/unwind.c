@@ -104,7 +104,7 @@ static uint64_t user_dev(uint64_t dev)
 	return makedev(dev >> 20, dev & 0xfffff);
 }
 
-/* Of a device, as rt/tables.h has it. */
+/* Returns the number by which rt/tables.h knows a device. */
 static uint64_t kernel_dev(uint64_t dev)
 {
 	return (uint64_t)major(dev) << 20 | minor(dev);

@@ -24,7 +24,7 @@
 #define FORM_66	  0x0002u
 #define FORM_F3	  0x0004u
 #define FORM_F2	  0x0008u
-/* What stands behind the opcode. */
+/* The operands that stand behind the opcode. */
 #define FORM_MODRM    0x0010u
 #define FORM_IMM8     0x0020u /* a number of 1 byte, */
 #define FORM_IMM      0x0040u /* of 4 bytes, with 66 of 2, */

@@ -208,7 +208,7 @@ static enum insn_kind kind_of(const struct decoder *d, const struct form *f,
 	return f->opcode == 0x0b || f->opcode == 0xb9 ? INSN_STOP /* ud2, ud1 */ : INSN_PLAIN;
 }
 
-/* What the library has found; of the maps behind 0f, and of vectors, no opcode is looked at. */
+/* Takes over the result of the library; opcodes of its other maps are not looked at. */
 static struct form form_of(const ZydisDecodedInstruction *z)
 {
 	struct form f = {.len = z->length};
