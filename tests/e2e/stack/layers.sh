@@ -1,7 +1,6 @@
 # Stacks in a root directory that is made of layers (overlayfs), as containers and images of live systems have. A file is mapped there by a file
 # of a layer; fstat(), /proc/PID/maps and the kernel's structures show three devices for it. The first stack of a process of -c is whole, and
 # those of processes whose files another one has made known, in a session of root and in one without the right to open what a process maps.
-# @@foreign
 command -v /usr/bin/python3 >/dev/null || exit 67
 unshare -m true 2>/dev/null || exit 67
 cd "$TMP" && mkdir base || exit 1
