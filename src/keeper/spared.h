@@ -3,13 +3,13 @@
  * Processes that the tracer's programs stop, and that need not wait for a tracer that does
  * something else (keeper_spare()): the keeper's part.
  *
- * Such a process waits until the tracer has read the event for which it was stopped, and attended
- * to it. While there are events, the keeper looks at the tracer every SPARED_NS, however many they
- * are and however soon they are read. If the tracer has read none since the last look, although it
- * could have, the processes run on: it slept, was stopped, or used a CPU for something else. On a
- * busy machine it may only have waited for a CPU. Then it has more time, but no more than
- * SPARED_MOST_NS without having read an event. A tracer that reads an event reads all, so each
- * event is unread for that time at most.
+ * A stopped process waits until the tracer has read the event for which it was stopped, and has
+ * attended to it. While there are events, the keeper looks at the tracer every SPARED_NS, however
+ * many they are and however soon they are read. If the tracer has read none since the last look,
+ * although it could have, the processes run on: it slept, was stopped, or used a CPU for something
+ * else. On a busy machine it may only have waited for a CPU. Then it has more time, but no more
+ * than SPARED_MOST_NS without having read an event. A tracer that reads an event reads all, so
+ * each event is unread for that time at most.
  *
  * Owns     the descriptors that it has taken over; they are open until the keeper ends.
  * Units    ns of CLOCK_MONOTONIC, unless something else is said.

@@ -2,7 +2,7 @@
 /*
  * The witness of a session with quotas: a process that says why the kernel has ended the session.
  *
- * What ends a session whose process does not run is SIGKILL: the alarm of its programs
+ * SIGKILL ends a session whose process does not run: the alarm of its programs
  * (bpf/alarm.h), and the timer of its thread (quota.h). The session cannot say why any more. The
  * witness waits for its end, looks at the counters that both have left, and writes one message to
  * the session's standard error. It says nothing when the session has ended in another way.

@@ -217,7 +217,7 @@ static void map_push(struct ended *d, const struct proc_map *like, taddr start, 
 	vec_push(&d->t.maps.maps, m);
 }
 
-/* What the dynamic linker protects of a segment cannot be written any more. */
+/* The part of a segment that the dynamic linker protects (RELRO) is not written any more. */
 static void segment_map(struct ended *d, struct proc_map *like, const struct ended_file *f,
 			const struct image_segment *g)
 {

@@ -2,7 +2,7 @@
 /*
  * Which clauses with live() or dead() stay in the kernel, though a process could run them.
  *
- * What clear(), trunc() and option livecheck leave out, the kernel deletes from its table. In that
+ * Rows that clear(), trunc() and livecheck leave out are deleted in the kernel's table. In that
  * of a process nobody but the process itself gives a slot back, at the dead() of its address: the
  * tracer would race with the next live() there. So objects that go without a dead() would fill it,
  * and nothing would be followed any more. At the end of a session that does no harm.
