@@ -289,12 +289,22 @@ def result_of(p, since=0.0, until=ALL):
 
 
 def backends(opts, server):
+    """The processes that serve the clients of pgbench, which opens a connection first that it closes again."""
     found = []
     for pid in children(server):
-        with open(f"/proc/{pid}/cmdline") as f:
-            if "postgres bench" in f.read():
-                found.append(pid)
+        try:
+            with open(f"/proc/{pid}/cmdline") as f:
+                if "postgres bench" in f.read():
+                    found.append(pid)
+        except OSError:  # ended meanwhile
+            pass
     return found if len(found) == opts.clients else None
+
+
+def backends_settled(opts, server):
+    found = backends(opts, server)
+    time.sleep(0.2)
+    return found if found == backends(opts, server) else None
 
 
 def consistent(tmp, transactions):
@@ -322,7 +332,7 @@ def postgres(opts, tmp, what, flags, is_tpcb):
         phases[0].end(before[0], before[1])
         begin = time.monotonic()
         run = pgbench(opts, tmp, flags, opts.seconds + 20)
-        pids = wait_for("backends", lambda: backends(opts, server.pid))
+        pids = wait_for("backends", lambda: backends_settled(opts, server.pid))
         t = Trace(opts, pids, "postgres")
         up = time.monotonic() - begin
         phases.append(Phase(server.pid))
