@@ -570,12 +570,6 @@ static taddr core_touched(struct target *t, taddr addr, taddr end)
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-static pid_t core_proc(const struct target *t)
-{
-	(void)t;
-	return 0;
-}
-
 static const struct thread *thread_find(const struct core *c, pid_t tid)
 {
 	for (uint32_t i = 0; i < c->threads.len; i++)
@@ -605,12 +599,6 @@ static bool core_signal(struct target *t, siginfo_t *ret)
 {
 	*ret = core_of(t)->signal;
 	return core_of(t)->has_signal;
-}
-
-static struct err *core_maps_now(struct target *t, struct proc_maps *ret)
-{
-	proc_maps_copy(&t->maps, ret);
-	return NULL;
 }
 
 /* The auxiliary vector says where the program begins; else it is what is mapped first. */
@@ -675,11 +663,11 @@ static void core_close(struct target *t)
 
 static const struct target_ops core_ops = {
 	.close = core_close,
-	.proc = core_proc,
+	.proc = target_proc_none,
 	.who = core_who,
 	.auxv = core_auxv,
 	.signal = core_signal,
-	.maps_now = core_maps_now,
+	.maps_now = target_maps_same,
 	.read = core_read,
 	.touched = core_touched,
 	.mapping = core_mapping,

@@ -45,38 +45,6 @@ static struct ended *ended_of(const struct target *t)
 	return (struct ended *)t;
 }
 
-/* ---- what it has not ------------------------------------------------------------------------- */
-
-static pid_t ended_proc(const struct target *t)
-{
-	(void)t;
-	return 0;
-}
-
-static bool ended_who(struct target *t, pid_t tid, struct target_who *ret)
-{
-	(void)t, (void)tid;
-	*ret = (struct target_who){0};
-	return false;
-}
-
-static size_t ended_auxv(struct target *t, void *to, size_t size)
-{
-	(void)t, (void)to, (void)size;
-	return 0;
-}
-
-static struct err *ended_maps_now(struct target *t, struct proc_maps *ret)
-{
-	proc_maps_copy(&t->maps, ret);
-	return NULL;
-}
-
-static void ended_threads(struct target *t, target_tids *ret)
-{
-	(void)t, (void)ret;
-}
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static void ended_close(struct target *t)
@@ -288,16 +256,16 @@ struct target *target_ended(pid_t pid, const struct file_opts *files,
 			    const struct target_ended_file *list, uint32_t n)
 {
 	static const struct target_ops ops = {.close = ended_close,
-					      .proc = ended_proc,
-					      .who = ended_who,
-					      .auxv = ended_auxv,
+					      .proc = target_proc_none,
+					      .who = target_who_none,
+					      .auxv = target_auxv_none,
 					      .signal = target_signal_none,
-					      .maps_now = ended_maps_now,
+					      .maps_now = target_maps_same,
 					      .read = ended_read,
 					      .touched = target_touched_all,
 					      .mapping = ended_mapping,
 					      .program = ended_program,
-					      .threads = ended_threads,
+					      .threads = target_threads_none,
 					      .regs = target_regs_none,
 					      .note = target_note_none};
 	struct ended *d = xcalloc(1, sizeof(*d));

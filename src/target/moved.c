@@ -64,36 +64,6 @@ static void moved_close(struct target *t)
 	vec_deinit(&d->origins);
 }
 
-static pid_t moved_proc(const struct target *t)
-{
-	(void)t;
-	return 0;
-}
-
-static bool moved_who(struct target *t, pid_t tid, struct target_who *ret)
-{
-	(void)t, (void)tid;
-	*ret = (struct target_who){0};
-	return false;
-}
-
-static size_t moved_auxv(struct target *t, void *to, size_t size)
-{
-	(void)t, (void)to, (void)size;
-	return 0;
-}
-
-static struct err *moved_maps_now(struct target *t, struct proc_maps *ret)
-{
-	proc_maps_copy(&t->maps, ret);
-	return NULL;
-}
-
-static void moved_threads(struct target *t, target_tids *ret)
-{
-	(void)t, (void)ret;
-}
-
 /* ---- memory of the process --------------------------------------------------------------- */
 
 void target_moved_set_reader(struct target *moved, target_reader *read, void *ctx)
@@ -302,16 +272,16 @@ static void file_move(struct moved *d, const struct proc_map *first)
 struct target *target_moved(struct target *t)
 {
 	static const struct target_ops ops = {.close = moved_close,
-					      .proc = moved_proc,
-					      .who = moved_who,
-					      .auxv = moved_auxv,
+					      .proc = target_proc_none,
+					      .who = target_who_none,
+					      .auxv = target_auxv_none,
 					      .signal = target_signal_none,
-					      .maps_now = moved_maps_now,
+					      .maps_now = target_maps_same,
 					      .read = moved_read,
 					      .touched = target_touched_all,
 					      .mapping = moved_mapping,
 					      .program = moved_program,
-					      .threads = moved_threads,
+					      .threads = target_threads_none,
 					      .regs = target_regs_none,
 					      .note = target_note_none};
 	struct moved *d = xcalloc(1, sizeof(*d));

@@ -24,6 +24,40 @@ bool target_has_ended(const struct target *t)
 
 /* ---- fillers --------------------------------------------------------------------------------- */
 
+pid_t target_proc_none(const struct target *t)
+{
+	(void)t;
+	return 0;
+}
+
+bool target_who_none(struct target *t, pid_t tid, struct target_who *ret)
+{
+	(void)t;
+	(void)tid;
+	*ret = (struct target_who){0};
+	return false;
+}
+
+size_t target_auxv_none(struct target *t, void *to, size_t size)
+{
+	(void)t;
+	(void)to;
+	(void)size;
+	return 0;
+}
+
+struct err *target_maps_same(struct target *t, struct proc_maps *ret)
+{
+	proc_maps_copy(&t->maps, ret);
+	return NULL;
+}
+
+void target_threads_none(struct target *t, target_tids *ret)
+{
+	(void)t;
+	(void)ret;
+}
+
 bool target_signal_none(struct target *t, siginfo_t *ret)
 {
 	(void)t;

@@ -58,7 +58,13 @@ struct target {
 MUST_CHECK struct err *target_core_of(int fd, const char *name, struct gate *g,
 				      struct target **ret);
 
+/* Fillers: the functions of a kind that does not have it. */
+pid_t target_proc_none(const struct target *t);
+bool target_who_none(struct target *t, pid_t tid, struct target_who *ret);
+size_t target_auxv_none(struct target *t, void *to, size_t size);
 bool target_signal_none(struct target *t, siginfo_t *ret);
+struct err *target_maps_same(struct target *t, struct proc_maps *ret); /* they do not change */
+void target_threads_none(struct target *t, target_tids *ret);
 taddr target_touched_all(struct target *t, taddr addr, taddr end); /* it is not known */
 size_t target_note_none(struct target *t, pid_t tid, uint32_t type, void *to, size_t size);
 struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret);
