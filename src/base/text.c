@@ -4,6 +4,15 @@
 
 #include "base/str.h"
 
+bool text_begins(const char *text, const char *const *words, uint32_t n)
+{
+	/* few of many words begin with the same byte */
+	for (uint32_t i = 0; i < n; i++)
+		if (*text == *words[i] && strncmp(text, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
 /* ---- UTF-8 ---------------------------------------------------------------------------------- */
 
 size_t utf8_get(const char *s, size_t len, uint32_t *ret_ch)

@@ -16,6 +16,9 @@ struct strbuf;
 /* A word that goes with the number n: its verb, or a plural that has another ending. */
 #define WORD_FOR(n, one, many) ((n) == 1 ? (one) : (many))
 
+/* Whether the text begins with one of n words, none of which is empty. */
+bool text_begins(const char *text, const char *const *words, uint32_t n);
+
 /*
  * Returns the number of bytes of the UTF-8 character at the begin of s, which has len bytes, and
  * the character in *ret_ch; ret_ch may be NULL. Returns 0 if s does not begin with a character.

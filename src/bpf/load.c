@@ -2,6 +2,7 @@
 /*
  * Loads a unit: its dispatch map and its program; explains a refusal by the verifier.
  */
+#include "base/text.h"
 #include "bpf/engine.h"
 #include "kernel/budget.h"
 #include "kernel/quota.h"
@@ -206,12 +207,10 @@ static bool line_is_state(const char *line)
 	static const char *const starts[] = {";",	    "from ",
 					     "processed ",  "verification time",
 					     "stack depth", "mark_precise",
-					     "func#",	    "arg#"};
+					     "func#",	    "arg#",
+					     "last_idx"};
 
-	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
-		if (strncmp(line, starts[i], strlen(starts[i])) == 0)
-			return true;
-	return line[0] == '\0' || strncmp(line, "last_idx", 8) == 0 ||
+	return line[0] == '\0' || text_begins(line, starts, ARRAY_LEN(starts)) ||
 	       (line[0] >= '0' && line[0] <= '9' && strstr(line, ": R"));
 }
 

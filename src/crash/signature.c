@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "mdb/lang.h"
 #include "sym/sym.h"
 
@@ -52,24 +53,16 @@ static const char *const ends[] = {
 	"__cxxabiv1::__terminate",
 };
 
-static bool begins_one(const char *text, const char *const *list, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (strncmp(text, list[i], strlen(list[i])) == 0)
-			return true;
-	return false;
-}
-
 static bool frame_is_internal(const struct sym_name *name, bool has_language)
 {
 	if (name->name && strcmp(name->name, "_start") == 0)
 		return true;
 	if (!name->object)
 		return has_language;
-	if (has_language && begins_one(name->object, runtimes, ARRAY_LEN(runtimes)))
+	if (has_language && text_begins(name->object, runtimes, ARRAY_LEN(runtimes)))
 		return true;
-	return begins_one(name->object, libraries, ARRAY_LEN(libraries)) &&
-	       (!name->name || begins_one(name->name, ends, ARRAY_LEN(ends)));
+	return text_begins(name->object, libraries, ARRAY_LEN(libraries)) &&
+	       (!name->name || text_begins(name->name, ends, ARRAY_LEN(ends)));
 }
 
 static void name_of(struct mdb *m, const struct frame *f, struct sym_name *ret)

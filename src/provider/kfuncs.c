@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "base/text.h"
 #include "kernel/kernel.h"
 #include "provider/providers.h"
 #include "sym/kallsyms.h"
@@ -70,18 +71,9 @@ static const char *const our_prefixes[] = {
 	"migrate_enable",
 };
 
-static bool has_prefix(const char *name, const char *const *list, uint32_t n)
-{
-	/* tens of thousands of functions are compared: few begin with the same byte */
-	for (uint32_t i = 0; i < n; i++)
-		if (*name == *list[i] && strncmp(name, list[i], strlen(list[i])) == 0)
-			return true;
-	return false;
-}
-
 bool kfunc_is_ours(const char *name)
 {
-	return has_prefix(name, our_prefixes, ARRAY_LEN(our_prefixes));
+	return text_begins(name, our_prefixes, ARRAY_LEN(our_prefixes));
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -100,7 +92,7 @@ static void line_add(struct kfuncs *fs, char *line, size_t len)
 	struct kfunc f = {0};
 
 	if (!is_meant(fs, mod, len - (size_t)(mod ? mod - line : 0)) ||
-	    has_prefix(line, none_prefixes, ARRAY_LEN(none_prefixes)) ||
+	    text_begins(line, none_prefixes, ARRAY_LEN(none_prefixes)) ||
 	    hashmap_find(fs->by_line, line, len))
 		return;
 	hashmap_set(fs->by_line, line, len, (void *)(uintptr_t)(fs->list.len + 1));

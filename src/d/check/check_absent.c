@@ -7,6 +7,7 @@
  * else to wait for would wait for ever without saying why, so there it is the error that a
  * description is which matches nothing.
  */
+#include "base/text.h"
 #include "d/check/check_impl.h"
 
 /* Whether the probe fires in every program: BEGIN, tick-1s and their like. */
@@ -16,10 +17,7 @@ static bool is_clockwork(const struct pspec *spec)
 
 	if (strcmp(spec->prov, "dtrace") == 0 || strcmp(spec->prov, "profile") == 0)
 		return true;
-	for (size_t i = 0; !*spec->prov && i < ARRAY_LEN(names); i++)
-		if (strncmp(spec->name, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
+	return !*spec->prov && text_begins(spec->name, names, ARRAY_LEN(names));
 }
 
 void absent_note_found(struct check *c, const struct pspec *spec)

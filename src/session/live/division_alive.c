@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "session/live/division.h"
 #include "session/match/together.h"
 
@@ -54,11 +55,8 @@ const char *division_alive_lack(const struct division *d)
 static bool is_c_library(const char *mod)
 {
 	static const char *const names[] = {"libc.so", "libc.musl-", "ld-musl-", "ld-linux"};
-	bool is_one = strcmp(mod, "libc") == 0;
 
-	for (uint32_t i = 0; i < ARRAY_LEN(names); i++)
-		is_one |= strncmp(mod, names[i], strlen(names[i])) == 0;
-	return is_one;
+	return strcmp(mod, "libc") == 0 || text_begins(mod, names, ARRAY_LEN(names));
 }
 
 /* Whether a process of the session runs a program of this name. */

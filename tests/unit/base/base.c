@@ -139,6 +139,16 @@ static void test_err(void)
 	err_destroy(NULL);
 }
 
+static void test_begins(void)
+{
+	static const char *const words[] = {"lib", "ld-", "lua5"};
+
+	ok(text_begins("ld-linux.so", words, 3), "a text begins with one of the words");
+	ok(text_begins("lib", words, 3), "or is one");
+	ok(!text_begins("li", words, 3) && !text_begins("", words, 3), "but not with a part of it");
+	ok(!text_begins("lua5", words, 2), "only so many words are compared");
+}
+
 static void test_clean(void)
 {
 	char good[] = "naïve <漢字>::\xf0\x9f\x98\x80", bad[] = "a\x1b[2J\x7f\xc2\x9b"
@@ -274,6 +284,7 @@ static void test_exponential(void)
 
 int main(void)
 {
+	test_begins();
 	test_clean();
 	test_text_escape();
 	test_arena();
