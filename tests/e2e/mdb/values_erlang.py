@@ -8,8 +8,8 @@ import glob, json, os, random, re, shutil, subprocess, sys
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+from asked import MDB, TMP, check, failed, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
 -module(graph).
 -export([main/1, keep/2, wait/2, deep/2, far/1, spin/0, guard/1]).
@@ -74,20 +74,6 @@ main([Out, Kind]) ->
     file:write_file(Out ++ ".all", [[pid_to_list(P), $\n] || P <- processes()]),
     case Kind of "core" -> erlang:halt(abort); _ -> io:format("ready~n"), io:get_line(""), erlang:halt(0) end.
 '''
-failed = []
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=120)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands}: {r.returncode}", out + err)
-    return out + err
 
 
 def table(target, command):

@@ -8,8 +8,9 @@ import glob, json, os, random, re, signal, struct, subprocess, sys
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+import asked
+from asked import MDB, TMP, check, failed, line_of, rows, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
 import java.lang.reflect.*;
 import java.nio.file.*;
@@ -137,31 +138,6 @@ OPENS = ["--add-opens=java.base/java.util=ALL-UNNAMED"]  # in 8, all is open
 # compiled without names of variables
 BARE = "class Bare { void run(String[] args, long wide, int[][] array, int number) throws Exception { int local = 3 * number; Graph.go(args); if (local < 0) run(args, 1, array, 2); } }"
 COUNTS = {"Graph$Worker": 1002, "Graph$Small": 501, "Graph$Pair": 38, "Graph$Link": 2, "Graph$Link[]": 70}
-failed = []
-version = ""
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{version}: {what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=300)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands[:200]}: {r.returncode}", out[-2000:] + err)
-    return out + err
-
-
-def rows(target, commands):
-    return [json.loads(line) for line in run(target, commands, "-o", "json").splitlines()]
-
-
-def line_of(text):
-    """A value in several lines, in one."""
-    text = re.sub(r",?\n *", lambda m: ", " if m[0][0] == "," else "", text.strip())
-    return re.sub(r", (?=[\])}])", "", text)
 
 
 def thread_of(target):
@@ -339,7 +315,7 @@ if r.returncode:
 # mdb with sanitizers is ten times as slow
 is_slow = bool(os.environ.get("SANITIZED"))
 for number, java in enumerate(homes[:1] if is_slow else homes):
-    version = java
+    asked.version = java
     p = Program(java, "-XX:+UseG1GC")
     core = p.core()
     p.end()
@@ -356,7 +332,7 @@ for number, java in enumerate(homes[:1] if is_slow else homes):
         damage_check(core, at, tid)
     os.unlink(core)
     for options in options_of(java) if java == homes[-1] and not is_slow else []:
-        version = f"{java} {' '.join(options)}"
+        asked.version = f"{java} {' '.join(options)}"
         p = Program(java, *options)
         try:
             target = ["-p", str(p.p.pid)]

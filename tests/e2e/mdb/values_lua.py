@@ -3,13 +3,14 @@
 A Lua program builds a known graph of values, writes down how they are written and where they are, and waits. mdb has to show the same of the process, of a
 core file that gcore writes of it, and of the one that the kernel writes when it is killed; and must survive files that are damaged. $LUA is another Lua.
 """
-import glob, json, os, random, re, shutil, subprocess, sys
+import glob, os, re, shutil, subprocess, sys
 
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+import asked
+from asked import TMP, check, failed, line_of, rows, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
 local Point = {__name = "Point"}
 Point.__index = Point
@@ -91,31 +92,6 @@ collectgarbage()
 collectgarbage()
 outer(3)
 '''
-failed = []
-version = ""
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{version}: {what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=120)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands}: {r.returncode}", out + err)
-    return out + err
-
-
-def rows(target, commands):
-    return [json.loads(line) for line in run(target, commands, "-o", "json").splitlines()]
-
-
-def line_of(text):
-    """A value in several lines, in one."""
-    text = re.sub(r",?\n *", lambda m: ", " if m[0][0] == "," else "", text.strip())
-    return re.sub(r", (?=[\])}])", "", text)
 
 
 def values_check(target, known, point):
@@ -183,22 +159,6 @@ def census_check(target, known):
     check(refs("at.cycle") >= {("self", "table")}, "a table that has itself", refs("at.cycle"))
 
 
-def damage_check(core, known):
-    """What is wrong in a core file must neither end nor stop the debugger."""
-    data, at = open(core, "rb").read(), int(known["at.values"], 16)
-    chance = random.Random(7)
-    for n in range(3):
-        worse = bytearray(data)
-        for _ in range(len(data) // 256):
-            k = chance.randrange(1 << 16, len(data) - 8)
-            worse[k:k + 8] = [os.urandom(8), (at + chance.randrange(4096) * 16).to_bytes(8, "little"), bytes(8)][n]
-        open(f"{TMP}/worse", "wb").write(worse)
-        for commands in ("::luastack -v", f"{at:x}::luaprint -d 20", f"::findluaobjects; {known['at.points']}::luarefs"):
-            r = subprocess.run([MDB, "-e", commands, f"{TMP}/worse"], capture_output=True, timeout=120)
-            check(r.returncode in (0, 1), f"{commands} of a damaged core file: {r.returncode}", r.stderr[-2000:])
-    os.unlink(f"{TMP}/worse")
-
-
 def version_check(lua, folder, with_damage):
     os.makedirs(folder)
     open(f"{folder}/graph.lua", "w").write(PROGRAM)
@@ -221,7 +181,9 @@ def version_check(lua, folder, with_damage):
             subprocess.run(["gcore", "-o", f"{folder}/copy", str(p.pid)], capture_output=True)
             check(run([f"{folder}/copy.{p.pid}"], everything) == wanted, "a core file of gcore has the same")
             if with_damage:
-                damage_check(f"{folder}/copy.{p.pid}", known)
+                at = known["at.values"]
+                asked.damage_check(f"{folder}/copy.{p.pid}", int(at, 16),
+                                   ("::luastack -v", f"{at}::luaprint -d 20", f"::findluaobjects; {known['at.points']}::luarefs"))
         with kernel_cores():
             os.kill(p.pid, 6)
             p.wait(60)
@@ -241,6 +203,6 @@ if not luas:
     print("neither lua5.4, lua5.1 nor luajit is installed")
     sys.exit(67)
 for i, lua in enumerate(luas):
-    version = lua
+    asked.version = lua
     version_check(lua, f"{TMP}/{i}", i == 0)
 sys.exit(1 if failed else 0)

@@ -4,13 +4,14 @@ A Perl program builds a known graph of values, writes down what it is, and abort
 lives, of a core file of gcore, and of core files that are damaged. What Perl itself says of a value is written by the program, by ref(),
 keys() and the text of a number.
 """
-import glob, json, os, random, re, shutil, subprocess, sys
+import glob, os, re, shutil, subprocess, sys
 
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+import asked
+from asked import TMP, check, failed, rows, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
 use strict;
 use warnings;
@@ -132,31 +133,11 @@ sub outer {
 my $top = "of the file";
 outer($values{objects}[0], "left");
 '''
-failed = []
-version = ""
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{version}: {what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=120)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands}: {r.returncode}", out + err)
-    return out + err
-
-
-def rows(target, commands):
-    return [json.loads(line) for line in run(target, commands, "-o", "json").splitlines()]
 
 
 def line_of(text):
-    """A value in several lines, in one."""
-    text = re.sub(r",?\n *", lambda m: ", " if m[0][0] == "," else "", text.strip())
-    return re.sub(r",? (?=[\])}])", "", re.sub(r", (?=[\])}])", "", text))
+    """A value in several lines, in one; Perl's own have a comma behind the last part."""
+    return re.sub(r",? (?=[\])}])", "", asked.line_of(text))
 
 
 def known_read():
@@ -236,23 +217,6 @@ def census_check(target, known):
         check(found.get(holder) == (name, cls), f"{name} of {cls} refers to the value", found)
 
 
-def damage_check(core, known):
-    """What is wrong in a core file must neither end nor stop the debugger."""
-    data = bytearray(open(core, "rb").read())
-    at = int(known["at"], 16)
-    chance = random.Random(7)
-    for n in range(3):
-        worse = bytearray(data)
-        for _ in range(len(data) // 512):
-            k = chance.randrange(1 << 14, len(data) - 8) & ~7
-            worse[k:k + 8] = [os.urandom(8), (at + chance.randrange(4096) * 8).to_bytes(8, "little"), bytes(8)][n]
-        open(f"{TMP}/worse", "wb").write(worse)
-        commands = f"::plstack -v; {at:x}::plprint -d 20; ::findplobjects; {known['first']}::plrefs; {known['closure']}::plclosure"
-        r = subprocess.run([MDB, "-e", commands, f"{TMP}/worse"], capture_output=True, timeout=120)
-        check(r.returncode in (0, 1), f"a damaged core file: {r.returncode}", r.stderr[-2000:])
-    os.unlink(f"{TMP}/worse")
-
-
 def program_run(perl, kind):
     folder = f"{TMP}/{kind}"
     os.makedirs(folder, exist_ok=True)
@@ -261,12 +225,12 @@ def program_run(perl, kind):
 
 open(f"{TMP}/graph.pl", "w").write(PROGRAM)
 unlimited()
-version = os.environ.get("PERL", "/usr/bin/perl")
-if not os.access(version, os.X_OK):
+asked.version = os.environ.get("PERL", "/usr/bin/perl")
+if not os.access(asked.version, os.X_OK):
     print("no Perl is installed")
     sys.exit(67)
 with kernel_cores():
-    program_run(version, "core").communicate()
+    program_run(asked.version, "core").communicate()
 core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
 if not core:
     print("it leaves no core file")
@@ -276,10 +240,11 @@ values_check([core], known)
 members_check([core], known)
 stack_check([core], "core")
 census_check([core], known)
-damage_check(core, known)
+asked.damage_check(core, int(known["at"], 16), [f"::plstack -v; {known['at']}::plprint -d 20; ::findplobjects; {known['first']}::plrefs; "
+                                                f"{known['closure']}::plclosure"], every=512, align=8, begin=1 << 14)
 os.unlink(core)
 
-p = program_run(version, "live")
+p = program_run(asked.version, "live")
 try:
     check(p.stdout.readline() == b"ready\n", "the program begins")
     known = known_read()

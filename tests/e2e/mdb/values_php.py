@@ -3,13 +3,14 @@
 A PHP program builds a known graph of values, writes down how they are written, and waits. mdb has to show the same of the process, of a core file that gcore
 writes of it, and of the one that the kernel writes when it is killed; and must survive files that are damaged. $PHP is another PHP, 7.4 to 8.4.
 """
-import glob, json, os, random, re, shutil, struct, subprocess, sys
+import glob, json, os, re, shutil, struct, subprocess, sys
 
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+import asked
+from asked import TMP, check, failed, line_of, rows, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PHP = os.environ.get("PHP", "/usr/bin/php8.2")
 PROGRAM = r'''<?php
 namespace App;
@@ -118,30 +119,6 @@ $known['bound'] = (new \ReflectionFunction($bound))->getStartLine();
 $known['file'] = __FILE__;
 $workers[7]->run('arg', 1, [2]);
 '''
-failed = []
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=120)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands}: {r.returncode}", out + err)
-    return out + err
-
-
-def rows(target, commands):
-    return [json.loads(line) for line in run(target, commands, "-o", "json").splitlines()]
-
-
-def line_of(text):
-    """A value in several lines, in one."""
-    text = re.sub(r",?\n *", lambda m: ", " if m[0][0] == "," else "", text.strip())
-    return re.sub(r", (?=[\])}])", "", text)
 
 
 def written(text):
@@ -241,22 +218,6 @@ def text_of_all(target, main):
     return run(target, f"::phpstack -v; {values:x}::phpprint -d 9; ::findphpobjects; {word(main['needle']):x}::phprefs")
 
 
-def damage_check(core, main):
-    """What is wrong in a core file must neither end nor stop the debugger."""
-    data, values = open(core, "rb").read(), word(main["values"])
-    chance = random.Random(7)
-    for n in range(3):
-        worse = bytearray(data)
-        for _ in range(len(data) // 256):
-            k = chance.randrange(1 << 16, len(data) - 8)
-            worse[k:k + 8] = [os.urandom(8), (values + chance.randrange(4096) * 16).to_bytes(8, "little"), bytes(8)][n]
-        open(f"{TMP}/worse", "wb").write(worse)
-        for commands in ("::phpstack -v", f"{values:x}::phpprint -d 20", f"::findphpobjects; {word(main['needle']):x}::phprefs"):
-            r = subprocess.run([MDB, "-e", commands, f"{TMP}/worse"], capture_output=True, timeout=120)
-            check(r.returncode in (0, 1), f"{commands} of a damaged core file: {r.returncode}", r.stderr[-2000:])
-    os.unlink(f"{TMP}/worse")
-
-
 if not os.access(PHP, os.X_OK):
     print("this test needs PHP 8.2 of Debian (package php8.2-cli)")
     sys.exit(67)
@@ -284,7 +245,9 @@ try:
         subprocess.run(["gcore", "-o", f"{folder}/copy", str(known["pid"])], capture_output=True)
         seen = text_of_all([f"{folder}/copy.{known['pid']}"], main)
         check(seen == wanted, "a core file of gcore has the same", seen)
-        damage_check(f"{folder}/copy.{known['pid']}", main)
+        values = word(main["values"])
+        asked.damage_check(f"{folder}/copy.{known['pid']}", values,
+                           ("::phpstack -v", f"{values:x}::phpprint -d 20", f"::findphpobjects; {word(main['needle']):x}::phprefs"))
     with kernel_cores():
         os.kill(known["pid"], 6)
         p.wait(60)

@@ -3,13 +3,14 @@
 A Python program builds a known graph of objects, writes down what it is, and aborts: its core file in mdb, with each CPython that is installed.
 Then the same of a process that lives, of core files that are damaged, and of a version whose values are not known.
 """
-import glob, json, os, random, re, struct, subprocess, sys
+import glob, json, os, re, struct, subprocess, sys
 
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+import asked
+from asked import TMP, check, failed, line_of, rows, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
 import collections, datetime, decimal, functools, gc, json, os, sys, types
 
@@ -172,31 +173,6 @@ def outer(argument, *rest, **named):
 other = other_interpreter("class Elsewhere: pass\nkept = [Elsewhere() for _ in range(11)]")
 outer("arg", 1, 2, key=None)
 '''
-failed = []
-version = ""
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{version}: {what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=120)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands}: {r.returncode}", out + err)
-    return out + err
-
-
-def rows(target, commands):
-    return [json.loads(line) for line in run(target, commands, "-o", "json").splitlines()]
-
-
-def line_of(text):
-    """A value in several lines, in one."""
-    text = re.sub(r",?\n *", lambda m: ", " if m[0][0] == "," else "", text.strip())
-    return re.sub(r", (?=[\])}])", "", text)
 
 
 def values_check(target, known):
@@ -282,28 +258,14 @@ def offset_of(data, addr):
     return None
 
 
-def damage_check(core, known):
-    """What is wrong in a core file must neither end nor stop the debugger."""
-    data = bytearray(open(core, "rb").read())
-    at = known["id"]
-    # the collector's list comes back to an object in its middle, never to its head
-    loop = bytearray(data)
+def loop_check(core, known):
+    """The collector's list comes back to an object in its middle, never to its head."""
+    loop = bytearray(open(core, "rb").read())
     link = known["first"] - 16
-    struct.pack_into("<Q", loop, offset_of(data, link), link)
+    struct.pack_into("<Q", loop, offset_of(loop, link), link)
     open(f"{TMP}/worse", "wb").write(loop)
     listed = run([f"{TMP}/worse"], "::findpyobjects -c Worker -l").split()
     check(0 < len(set(listed)) == len(listed) < known["count"]["Worker"], "a census of a list that has a loop", len(listed))
-    chance = random.Random(7)
-    for n in range(3):
-        worse = bytearray(data)
-        for _ in range(len(data) // 256):
-            k = chance.randrange(1 << 16, len(data) - 8)
-            worse[k:k + 8] = [os.urandom(8), (at + chance.randrange(4096) * 16).to_bytes(8, "little"), bytes(8)][n]
-        open(f"{TMP}/worse", "wb").write(worse)
-        for commands in ("::pystack -v", f"{at:x}::pyprint -d 20", "::findpyobjects", f"{known['first']:x}::pyrefs"):
-            r = subprocess.run([MDB, "-e", commands, f"{TMP}/worse"], capture_output=True, timeout=120)
-            check(r.returncode in (0, 1), f"{commands} of a damaged core file: {r.returncode}", r.stderr[-2000:])
-    os.unlink(f"{TMP}/worse")
 
 
 def program_run(python, kind):
@@ -323,7 +285,7 @@ if not pythons:
 if os.environ.get("SANITIZED"):  # mdb is ten times as slow then
     del pythons[1:]
 for i, python in enumerate(pythons):
-    version = python
+    asked.version = python
     with kernel_cores():
         program_run(python, "core").communicate()
     core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
@@ -336,11 +298,12 @@ for i, python in enumerate(pythons):
     stack_check([core])
     census_check([core], known)
     if i == 0:
-        damage_check(core, known)
+        loop_check(core, known)
+        asked.damage_check(core, known["id"], ("::pystack -v", f"{known['id']:x}::pyprint -d 20", "::findpyobjects", f"{known['first']:x}::pyrefs"))
     os.unlink(core)
 
-version = pythons[0]
-p = program_run(version, "live")
+asked.version = pythons[0]
+p = program_run(asked.version, "live")
 try:
     check(p.stdout.readline() == b"ready\n", "the program begins")
     known = json.load(open(f"{TMP}/known"))
@@ -355,7 +318,7 @@ finally:
     p.wait()
 
 for python in glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python3.7")):
-    version = python
+    asked.version = python
     p = subprocess.Popen([python, "-c", "print('ready', flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     p.stdout.readline()
     for commands in ("10000::pyprint", "::findpyobjects"):

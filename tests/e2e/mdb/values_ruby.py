@@ -3,13 +3,14 @@
 A Ruby program builds a known graph of objects, writes down what it is, and aborts: its core file in mdb, with each Ruby that is installed.
 Then the same of a core file of gcore, of a process that lives, and of core files that are damaged.
 """
-import glob, json, os, random, re, shutil, subprocess, sys
+import glob, json, os, re, shutil, subprocess, sys
 
 sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
 sys.dont_write_bytecode = True
 from core_files import kernel_cores, unlimited
+import asked
+from asked import TMP, check, failed, rows, run
 
-MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
 require "json"
 require "objspace"
@@ -141,25 +142,6 @@ $workers, $loop = workers, loop_of
 KEPT = [smalls, points]
 Caller.new.outer(ARGV[1], [7], 8, 9, key: "v") { }
 '''
-failed = []
-version = ""
-
-
-def check(is_good, what, shown=""):
-    if not is_good:
-        failed.append(what)
-        print(f"{version}: {what}:\n{shown}")
-
-
-def run(target, commands, *options, status=0):
-    r = subprocess.run([MDB, *options, "-e", commands, *target], capture_output=True, timeout=120)
-    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-    check(r.returncode == status, f"status of {commands}: {r.returncode}", out + err)
-    return out + err
-
-
-def rows(target, commands):
-    return [json.loads(line) for line in run(target, commands, "-o", "json").splitlines()]
 
 
 def line_of(text):
@@ -246,23 +228,6 @@ def census_check(target, known):
         check(found.get(holder) == (name, cls), f"{name} of {cls} refers to the object", found)
 
 
-def damage_check(core, known):
-    """What is wrong in a core file must neither end nor stop the debugger."""
-    data = bytearray(open(core, "rb").read())
-    at = int(known["hash"], 16)
-    chance = random.Random(7)
-    for n in range(3):
-        worse = bytearray(data)
-        for _ in range(len(data) // 512):
-            k = chance.randrange(1 << 16, len(data) - 8) & ~7
-            worse[k:k + 8] = [os.urandom(8), (at + chance.randrange(4096) * 8).to_bytes(8, "little"), bytes(8)][n]
-        open(f"{TMP}/worse", "wb").write(worse)
-        commands = f"::rbstack -v; {at:x}::rbprint -d 20; ::findrbobjects; {known['first']}::rbrefs; {known['procs']}::rbclosure"
-        r = subprocess.run([MDB, "-e", commands, f"{TMP}/worse"], capture_output=True, timeout=120)
-        check(r.returncode in (0, 1), f"a damaged core file: {r.returncode}", r.stderr[-2000:])
-    os.unlink(f"{TMP}/worse")
-
-
 def program_run(ruby, kind):
     folder = f"{TMP}/{kind}"
     os.makedirs(folder, exist_ok=True)
@@ -277,7 +242,7 @@ if not rubies:
     print("no Ruby 2.7 to 3.3 is installed")
     sys.exit(67)
 for i, ruby in enumerate(rubies):
-    version = ruby
+    asked.version = ruby
     with kernel_cores():
         program_run(ruby, "core").communicate()
     core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
@@ -291,11 +256,12 @@ for i, ruby in enumerate(rubies):
     stack_check([core], "core")
     census_check([core], known)
     if i == 0 and os.path.getsize(core) < 200 << 20:  # that of 3.3 has much that was reserved only
-        damage_check(core, known)
+        asked.damage_check(core, int(known["hash"], 16), [f"::rbstack -v; {known['hash']}::rbprint -d 20; ::findrbobjects; {known['first']}::rbrefs; "
+                                                          f"{known['procs']}::rbclosure"], every=512, align=8)
     os.unlink(core)
 
-version = rubies[0]
-p = program_run(version, "live")
+asked.version = rubies[0]
+p = program_run(asked.version, "live")
 try:
     check(p.stdout.readline() == b"ready\n", "the program begins")
     known = json.load(open(f"{TMP}/known"))
