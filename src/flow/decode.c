@@ -4,6 +4,7 @@
  * functions.
  */
 #include "arch/x86_64/form.h"
+#include "base/sorted.h"
 #include "flow/jumps.h"
 
 #define OP_LEA	 0x8d
@@ -321,17 +322,7 @@ static void range_decode(struct decoding *d, uint64_t start, uint64_t end, uint3
 /* Returns the first function that begins at or behind an address. */
 static uint32_t func_from(const struct flow *f, uint64_t addr)
 {
-	uint32_t lo = 0, hi = f->funcs.len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->funcs.data[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_below(f->funcs.data, f->funcs.len, addr, addr);
 }
 
 static void section_decode(struct decoding *d, const struct flow_range *r)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/sorted.h"
 #include "flow/impl.h"
 
 #define SECTIONS_MAX 65536  /* of code */
@@ -25,16 +26,8 @@ void flow_bar_add(struct flow *f, uint64_t start, uint64_t end, enum flow_lack w
 
 const struct flow_func *func_in(const struct flow_func *funcs, uint32_t n, uint64_t addr)
 {
-	uint32_t lo = 0, hi = n;
+	uint32_t lo = sorted_upto(funcs, n, addr, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (funcs[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && addr - funcs[lo - 1].addr < funcs[lo - 1].size ? &funcs[lo - 1] : NULL;
 }
 
@@ -113,21 +106,14 @@ static void bars_sort(struct flow *f)
 const uint8_t *making_bytes(const struct making *m, uint64_t addr, uint64_t *ret_size)
 {
 	const struct flow_area *a = area_at(m->f, addr);
-	uint32_t lo = 0, hi = a ? 0 : m->data.len;
 	const struct flow_data *d;
+	uint32_t lo;
 
 	if (a) {
 		*ret_size = a->size - (addr - a->addr);
 		return a->code + (addr - a->addr);
 	}
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->data.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = sorted_upto(m->data.data, m->data.len, addr, addr);
 	d = lo ? &m->data.data[lo - 1] : NULL;
 	if (!d || addr - d->addr >= d->size)
 		return NULL;
@@ -148,16 +134,8 @@ uint64_t making_word(const struct making *m, uint64_t addr)
 
 const struct flow_range *section_at(const struct flow *f, uint64_t addr)
 {
-	uint32_t lo = 0, hi = f->code.len;
+	uint32_t lo = sorted_upto(f->code.data, f->code.len, start, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->code.data[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && addr < f->code.data[lo - 1].end ? &f->code.data[lo - 1] : NULL;
 }
 

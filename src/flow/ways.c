@@ -35,6 +35,7 @@
  * An exit that is itself a jump with a distance of 4 bytes needs none of that: its own distance is
  * changed.
  */
+#include "base/sorted.h"
 #include "flow/planning.h"
 
 #define WAYS_MAX 64 /* jumps to one return */
@@ -170,17 +171,7 @@ static void ways_find(struct finding *fi)
 /* Returns the first way to an address, or behind all of them. */
 static uint32_t way_first(const struct finding *fi, uint64_t to)
 {
-	uint32_t lo = 0, hi = fi->ways.len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (fi->ways.data[mid].to < to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_below(fi->ways.data, fi->ways.len, to, to);
 }
 
 enum before { BEFORE_ENDS, BEFORE_GOES_ON, BEFORE_UNKNOWN };
@@ -251,16 +242,8 @@ static bool window_is_added(struct finding *fi, enum flow_lack lack)
 static uint32_t window_find(const struct finding *fi, uint64_t addr)
 {
 	const struct flow_window *w = fi->p->plan->windows.data;
-	uint32_t lo = 0, hi = fi->nsorted, best;
+	uint32_t lo = sorted_upto(w, fi->nsorted, addr, addr), best;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (w[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	best = lo ? lo - 1 : UINT32_MAX;
 	for (uint32_t i = fi->nsorted; i < fi->p->plan->windows.len; i++)
 		if (w[i].addr <= addr && (best == UINT32_MAX || w[i].addr > w[best].addr))

@@ -2,6 +2,7 @@
 /* Whether a jump can be written at an address, and which instructions it replaces. */
 #include <Zydis/Zydis.h>
 
+#include "base/sorted.h"
 #include "flow/impl.h"
 
 #define INSN_MAX   15 /* bytes: Intel SDM vol. 2, 2.3.11 */
@@ -10,17 +11,9 @@
 struct flow_range flow_around(const struct flow *f, const struct flow_area *a, uint64_t addr)
 {
 	struct flow_range r = {a->addr, a->addr + a->size};
-	uint32_t lo = 0, hi = f->funcs.len;
+	uint32_t lo = sorted_upto(f->funcs.data, f->funcs.len, addr, addr);
 	const struct flow_func *fn;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->funcs.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < f->funcs.len)
 		r.end = MIN(r.end, f->funcs.data[lo].addr);
 	if (!lo)
@@ -47,16 +40,8 @@ uint64_t insn_before(const struct flow *f, const struct flow_range *bounds, uint
 
 const struct flow_bar *bar_from(const struct flow *f, uint64_t addr)
 {
-	uint32_t lo = 0, hi = f->bars.len;
+	uint32_t lo = sorted_upto(f->bars.data, f->bars.len, end, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->bars.data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < f->bars.len ? &f->bars.data[lo] : NULL;
 }
 

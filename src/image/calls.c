@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "base/hashmap.h"
+#include "base/sorted.h"
 #include "files/gate.h"
 #include "image/ehframe.h"
 #include "image/elfplt.h"
@@ -261,40 +262,23 @@ static void segment_search(struct calls *c, const struct image_segment *s)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static int fde_compare(const void *pa, const void *pb)
-{
-	const struct unwind_fde *a = pa, *b = pb;
-
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
-
 /* Returns the part of the code that .eh_frame has, up to what it has next. */
 static bool fde_find(struct calls *c, uint64_t addr, uint64_t *ret_start, uint64_t *ret_end)
 {
-	uint32_t lo = 0, hi;
 	const struct unwind_fde *fde;
 
 	if (!c->has_fdes) {
 		c->has_fdes = true;
 		(void)unwind_fdes_read(&c->g, &c->fdes); /* those that it has are right */
-		if (c->fdes.len)
-			qsort(c->fdes.data, c->fdes.len, sizeof(*c->fdes.data), fde_compare);
+		unwind_fdes_sort(&c->fdes);
 	}
-	for (hi = c->fdes.len; lo < hi;) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->fdes.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	fde = lo ? &c->fdes.data[lo - 1] : NULL;
-	if (!fde || addr - fde->addr >= fde->size)
+	fde = unwind_fdes_find(&c->fdes, addr);
+	if (!fde)
 		return false;
 	*ret_start = fde->addr;
 	*ret_end = fde->addr + fde->size;
-	if (lo < c->fdes.len)
-		*ret_end = MIN(*ret_end, c->fdes.data[lo].addr);
+	if (fde < vec_last(&c->fdes))
+		*ret_end = MIN(*ret_end, fde[1].addr);
 	return true;
 }
 
@@ -333,36 +317,10 @@ static bool code_decode(struct calls *c, uint64_t addr)
 	return true;
 }
 
-/* Returns the instruction that has the byte at an offset, or NULL. */
-static const struct insn *insn_at(const struct insns *s, uint32_t off)
-{
-	uint32_t lo = 0, hi = s->list.len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->list.data[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && off - s->list.data[lo - 1].off < s->list.data[lo - 1].len
-		       ? &s->list.data[lo - 1]
-		       : NULL;
-}
-
 static bool is_in_stub(const struct calls *c, uint64_t addr)
 {
-	uint32_t lo = 0, hi = c->stubs.len;
+	uint32_t lo = sorted_upto(c->stubs.data, c->stubs.len, addr, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->stubs.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && addr - c->stubs.data[lo - 1].addr < c->stubs.data[lo - 1].size;
 }
 
@@ -380,7 +338,7 @@ static bool candidate_check(const struct calls *c, const struct candidate *x, st
 {
 	const struct decoded *d = &c->now;
 	uint32_t at = (uint32_t)(x->addr - d->start);
-	const struct insn *in = insn_at(&d->s, at);
+	const struct insn *in = insns_around(&d->s, at);
 	const uint8_t *code;
 
 	if (!in || in->is_refused || in->off + in->len != at + x->call.len ||

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "base/hashmap.h"
+#include "base/sorted.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "image/build_id.h"
@@ -347,16 +348,8 @@ static void sort_ranges(range_vec *ranges)
 static bool find_range(struct dwarf_file *d, const range_vec *ranges, uint64_t addr,
 		       Dwarf_Die *ret_die)
 {
-	uint32_t lo = 0, hi = ranges->len;
+	uint32_t lo = sorted_upto(ranges->data, ranges->len, start, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (ranges->data[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (uint32_t i = lo; i > 0 && lo - i < LOOK_BACK; i--)
 		if (addr < ranges->data[i - 1].end)
 			return dwarf_offdie(d->dw, ranges->data[i - 1].die, ret_die) != NULL;

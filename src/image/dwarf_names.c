@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 
+#include "base/sorted.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -332,17 +333,7 @@ void dwarf_names_destroy(struct dwarf_names *n)
 /* The first entry that has the hash. */
 static uint32_t entry_first(const struct dwarf_names *n, uint32_t hash)
 {
-	uint32_t lo = 0, hi = n->entries.len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (n->entries.data[mid].hash < hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_below(n->entries.data, n->entries.len, hash, hash);
 }
 
 static bool entry_die(const struct entry *e, Dwarf *dw, Dwarf_Die *ret)

@@ -30,6 +30,7 @@
 #include <dwarf.h>
 
 #include "arch/arch.h"
+#include "base/sorted.h"
 #include "files/gate.h"
 #include "image/ehframe_impl.h"
 
@@ -398,6 +399,27 @@ bool unwind_fdes_read(struct gate_elf *g, unwind_fdes *ret)
 	return !none.is_cut;
 }
 
+static int entry_compare(const void *pa, const void *pb)
+{
+	const struct unwind_fde *a = pa, *b = pb;
+
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+void unwind_fdes_sort(unwind_fdes *fdes)
+{
+	if (fdes->len)
+		qsort(fdes->data, fdes->len, sizeof(*fdes->data), entry_compare);
+}
+
+const struct unwind_fde *unwind_fdes_find(const unwind_fdes *fdes, uint64_t addr)
+{
+	uint32_t n = sorted_upto(fdes->data, fdes->len, addr, addr);
+	const struct unwind_fde *fde = n ? &fdes->data[n - 1] : NULL;
+
+	return fde && addr - fde->addr < fde->size ? fde : NULL;
+}
+
 void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct image_pause *pause,
 		      struct unwind_rows *ret)
 {
@@ -443,16 +465,8 @@ void unwind_rows_deinit(struct unwind_rows *r)
 
 const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off)
 {
-	uint32_t lo = 0, hi = r->rows.len;
+	uint32_t lo = sorted_upto(r->rows.data, r->rows.len, off, off);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->rows.data[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? &r->rows.data[lo - 1] : NULL;
 }
 

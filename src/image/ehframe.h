@@ -94,6 +94,9 @@ typedef VEC(struct unwind_fde) unwind_fdes;
  * some are missing because of the limit.
  */
 bool unwind_fdes_read(struct gate_elf *g, unwind_fdes *ret);
+void unwind_fdes_sort(unwind_fdes *fdes); /* by address */
+/* Returns the entry, of sorted ones, that is for the code at an address; NULL: there is none. */
+const struct unwind_fde *unwind_fdes_find(const unwind_fdes *fdes, uint64_t addr);
 
 /*
  * Returns the row as a rule (arch/rule.h); UNWIND_NONE if it does not fit into the bits of one.

@@ -2,6 +2,7 @@
 /* The symbols of an ELF file, read with libelf. */
 #include "image/elfsym.h"
 
+#include "base/sorted.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "image/elfplt.h"
@@ -477,16 +478,8 @@ static uint64_t sym_end(const struct elf_sym *sym, bool is_next)
 static const struct elf_sym *table_find_range(const struct elf_syms *s, uint64_t addr,
 					      struct elf_range *ret)
 {
-	uint32_t lo = 0, hi = s->syms.len, first;
+	uint32_t lo = sorted_upto(s->syms.data, s->syms.len, addr, addr), first;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->syms.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	ret->start = lo ? s->syms.data[lo - 1].addr : 0;
 	ret->end = lo < s->syms.len ? s->syms.data[lo].addr : UINT64_MAX;
 	first = lo > LOOK_BACK ? lo - LOOK_BACK : 0;

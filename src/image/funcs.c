@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "arch/arch.h"
+#include "base/sorted.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "image/build_id.h"
@@ -375,16 +376,8 @@ const struct func *funcs_find(const struct funcs *f, const char *name)
 
 const struct func *funcs_at(const struct funcs *f, uint64_t addr)
 {
-	uint32_t lo = 0, hi = f->list.len;
+	uint32_t lo = sorted_upto(f->list.data, f->list.len, addr, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (f->list.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	while (lo > 0 && !f->list.data[lo - 1].is_canonical)
 		lo--;
 	if (!lo || addr - f->list.data[lo - 1].addr >= f->list.data[lo - 1].size)

@@ -3,6 +3,7 @@
 #include "image/insn.h"
 
 #include "arch/arch.h"
+#include "base/sorted.h"
 
 #define INSN_MEAN   4	   /* bytes of an instruction of a compiler's code */
 #define RESERVE_MAX 65536u /* instructions: what follows may be no code */
@@ -118,15 +119,15 @@ void insns_deinit(struct insns *s)
 
 const struct insn *insns_find(const struct insns *s, uint32_t off)
 {
-	uint32_t lo = 0, hi = s->list.len;
+	uint32_t lo = sorted_below(s->list.data, s->list.len, off, off);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->list.data[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->list.len && s->list.data[lo].off == off ? &s->list.data[lo] : NULL;
+}
+
+const struct insn *insns_around(const struct insns *s, uint32_t off)
+{
+	uint32_t n = sorted_upto(s->list.data, s->list.len, off, off);
+	const struct insn *in = n ? &s->list.data[n - 1] : NULL;
+
+	return in && off - in->off < in->len ? in : NULL;
 }

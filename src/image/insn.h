@@ -27,5 +27,7 @@ void insns_follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insn
 void insns_deinit(struct insns *s);
 /* Returns the instruction that begins at off, or NULL. */
 const struct insn *insns_find(const struct insns *s, uint32_t off);
+/* Returns the instruction that has the byte at off, or NULL. */
+const struct insn *insns_around(const struct insns *s, uint32_t off);
 /* Returns the length of the instruction at code, 0 if the bytes are none. */
 uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit);

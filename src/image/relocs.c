@@ -3,6 +3,7 @@
 #include "image/relocs.h"
 
 #include "arch/arch.h"
+#include "base/sorted.h"
 #include "files/gate.h"
 #include "image/object.h"
 
@@ -23,17 +24,7 @@ static int word_compare(const void *pa, const void *pb)
 /* The first word that does not lie below an address. */
 static uint32_t word_find(const struct comparison *c, uint64_t addr)
 {
-	uint32_t low = 0, high = c->n;
-
-	while (low < high) {
-		const uint32_t mid = low + (high - low) / 2;
-
-		if (c->words[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return sorted_below(c->words, c->n, addr, addr);
 }
 
 /* The address in the file that a relocation writes; false: it is another one, or none. */

@@ -2,6 +2,7 @@
 /* Sorts the addresses of symbols, and reads the symbols around one (symsparse.h). */
 #include "image/symsparse.h"
 
+#include "base/sorted.h"
 #include "files/gate.h"
 
 #define TABLE_MIN   4096u /* bytes of .symtab; of a smaller one, all is read */
@@ -194,17 +195,7 @@ static bool key_add(const struct symsparse *s, const struct sym_key *key, struct
 /* Returns the number of the first key above an address. */
 static uint32_t key_above(const struct symsparse *s, uint64_t addr)
 {
-	uint32_t lo = 0, hi = s->nkeys;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->keys[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_upto(s->keys, s->nkeys, addr, addr);
 }
 
 /* Reads the symbols at and below an address, and the first ones above it. */

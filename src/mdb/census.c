@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "base/hashmap.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "mdb/heap.h"
 #include "mdb/roots.h"
@@ -643,16 +644,8 @@ static void class_key_add(const struct census *s, const struct class *c, struct 
 
 bool census_has_objects(const struct census *s, uint64_t start, uint64_t size)
 {
-	uint32_t low = 0, high = (uint32_t)s->objects.len;
+	uint32_t low = sorted_below(s->objects.data, s->objects.len, addr, start);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (s->objects.data[mid].addr < start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < s->objects.len && s->objects.data[low].addr - start < size;
 }
 
@@ -932,17 +925,9 @@ struct err *census_object_next(struct mdb *m, uint64_t *at, struct census_object
 
 const struct object_at *object_around(const struct census *s, uint64_t addr)
 {
-	uint32_t lo = 0, hi = (uint32_t)s->objects.len;
+	uint32_t lo = sorted_upto(s->objects.data, s->objects.len, addr, addr);
 	const struct object_at *o;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->objects.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo)
 		return NULL;
 	o = &s->objects.data[lo - 1];

@@ -2,6 +2,7 @@
 /* Walks the chunks of glibc's malloc (heap.h). */
 #include "mdb/heap.h"
 
+#include "base/sorted.h"
 #include "mdb/impl.h"
 
 #define PAGE	    4096u
@@ -437,18 +438,10 @@ static void span_index(struct heap *h, struct heap_span *s)
 
 struct chunk *heap_chunk_at(const struct heap *h, taddr addr)
 {
-	uint32_t low = 0, high = h->spans.len;
+	uint32_t low = sorted_upto(h->spans.data, h->spans.len, end, addr), high;
 	const struct heap_span *s;
 	uint64_t i;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (h->spans.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	s = low < h->spans.len ? &h->spans.data[low] : NULL;
 	if (!s || addr < s->start || !s->nchunks)
 		return NULL;

@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 
+#include "base/sorted.h"
 #include "mdb/heap.h"
 #include "mdb/whatis.h"
 
@@ -32,16 +33,8 @@ struct root_walk {
 
 static bool map_has_objects(const struct census *s, const struct proc_map *map)
 {
-	uint32_t lo = 0, hi = (uint32_t)s->objects.len;
+	uint32_t lo = sorted_below(s->objects.data, s->objects.len, addr, map->start);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->objects.data[mid].addr < map->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->objects.len && s->objects.data[lo].addr < map->end;
 }
 

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 
 #include "arch/patch.h"
+#include "base/sorted.h"
 #include "kernel/sys.h"
 #include "patch/leftover.h"
 
@@ -168,16 +169,8 @@ static struct err *mapping_search(struct search *s, const struct proc_map *m)
 
 static struct window_row *jump_at(const struct leftover *l, taddr addr)
 {
-	uint32_t low = 0, high = l->jumps.len;
+	uint32_t low = sorted_below(l->jumps.data, l->jumps.len, addr, addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (l->jumps.data[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < l->jumps.len && l->jumps.data[low].addr == addr ? &l->jumps.data[low] : NULL;
 }
 

@@ -16,38 +16,12 @@
 #define FUNCTION_MAX (1u << 20)	 /* bytes of a function that is decoded */
 #define DECODE_MAX   (32u << 20) /* bytes that are decoded for one file */
 
-static int by_addr(const void *pa, const void *pb)
-{
-	const struct unwind_fde *a = pa, *b = pb;
-
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
 static void entries_read(struct usdt_places *p, struct gate_elf *g)
 {
 	p->has_entries = true;
 	if (g->elf)
 		(void)unwind_fdes_read(g, &p->entries); /* if some are missing, less is known */
-	if (p->entries.len)
-		qsort(p->entries.data, p->entries.len, sizeof(*p->entries.data), by_addr);
-}
-
-/* Finds the entry of .eh_frame that is about the address; NULL: there is none. */
-static const struct unwind_fde *entry_at(const struct usdt_places *p, uint64_t addr)
-{
-	uint32_t lo = 0, hi = p->entries.len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (p->entries.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr - p->entries.data[lo - 1].addr < p->entries.data[lo - 1].size
-		       ? &p->entries.data[lo - 1]
-		       : NULL;
+	unwind_fdes_sort(&p->entries);
 }
 
 /* Finds a function that the address is in; false: the file does not say. */
@@ -64,7 +38,7 @@ static bool function_at(struct usdt_places *p, const struct usdt_object *o, stru
 	}
 	if (!p->has_entries)
 		entries_read(p, g);
-	fde = entry_at(p, addr);
+	fde = unwind_fdes_find(&p->entries, addr);
 	if (!fde)
 		return false;
 	*ret_addr = fde->addr;

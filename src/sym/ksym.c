@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/sorted.h"
+
 #define KERNEL "vmlinux"
 
 /*
@@ -179,16 +181,8 @@ void ksyms_deinit(struct ksyms *k)
 /* Returns the last symbol at or below addr, or NULL. */
 static const struct ksym *ksym_below(const struct ksyms *k, taddr addr)
 {
-	uint32_t lo = 0, hi = k->syms.len;
+	uint32_t lo = sorted_upto(k->syms.data, k->syms.len, addr, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (k->syms.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? &k->syms.data[lo - 1] : NULL;
 }
 

@@ -2,6 +2,7 @@
 /* Reads what a process has appended to its perf-PID.map, and finds the names of addresses. */
 #include "sym/perfmap.h"
 
+#include "base/sorted.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -157,19 +158,11 @@ static void lines_read(struct perfmap *m)
 const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start)
 {
 	const struct entry *best = NULL;
-	uint32_t lo = 0, hi, first;
+	uint32_t lo, first;
 
 	m->used = now_ns();
 	lines_read(m);
-	hi = m->entries.len;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->entries.data[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = sorted_upto(m->entries.data, m->entries.len, start, addr);
 	first = lo > LOOK_BACK ? lo - LOOK_BACK : 0;
 	for (uint32_t i = lo; i > first; i--) {
 		const struct entry *e = &m->entries.data[i - 1];

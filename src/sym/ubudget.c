@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "base/sorted.h"
 #include "files/gate.h"
 #include "sym/uproc.h"
 
@@ -27,17 +28,7 @@ typedef VEC(struct unode *) unode_vec;
 
 static uint32_t found_index(const struct unode *n, uint64_t addr)
 {
-	uint32_t lo = 0, hi = n->found.len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (n->found.data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_upto(n->found.data, n->found.len, end, addr);
 }
 
 const struct ufound *unode_found(const struct unode *n, uint64_t addr)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Address spaces: a process's mappings between two of its execs. */
+#include "base/sorted.h"
 #include "sym/uproc.h"
 
 struct uspace *uspace_create(uint64_t since, struct uroot *root)
@@ -46,17 +47,7 @@ struct uspace *uspace_own(struct uspace *s)
 /* Returns the index of the first mapping that ends above addr. */
 static uint32_t lower_bound(const umap_vec *maps, taddr addr)
 {
-	uint32_t lo = 0, hi = maps->len;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (maps->data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return sorted_upto(maps->data, maps->len, end, addr);
 }
 
 const struct umap *uspace_find(const struct uspace *s, taddr addr, const struct umap **ret_below,

@@ -2,6 +2,7 @@
 /* Source texts in one range of global offsets, with the marks of '#line'. */
 #include "d/text/source.h"
 
+#include "base/sorted.h"
 #include "d/text/list.h"
 
 struct mark {
@@ -51,16 +52,8 @@ const struct source *source_add(struct source_map *m, enum source_kind kind, con
 
 static const struct mark *mark_find(const struct source_map *m, uint32_t off)
 {
-	uint32_t lo = 0, hi = m->marks.len;
+	uint32_t lo = sorted_upto(m->marks.data, m->marks.len, off, off);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->marks.data[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? &m->marks.data[lo - 1] : NULL;
 }
 

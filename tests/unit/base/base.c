@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hashmap.h"
+#include "base/sorted.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -137,6 +138,24 @@ static void test_err(void)
 	is_int(err_get_code(e), 1001, "code");
 	err_destroy(e);
 	err_destroy(NULL);
+}
+
+static void test_sorted(void)
+{
+	static const struct {
+		uint32_t size;
+		uint64_t addr;
+	} rows[] = {{1, 10}, {2, 20}, {3, 20}, {4, 30}};
+	uint32_t ncalls = 0;
+
+	is_int((int)sorted_below(rows, 0, addr, 5ull), 0, "of none, none is below");
+	is_int((int)sorted_below(rows, 4, addr, 10ull), 0, "none is below the first");
+	is_int((int)sorted_below(rows, 4, addr, 20ull), 1, "below two that are equal");
+	is_int((int)sorted_upto(rows, 4, addr, 20ull), 3, "up to the last of them");
+	is_int((int)sorted_upto(rows, 4, addr, 29), 3, "between two");
+	is_int((int)sorted_upto(rows, 4, addr, UINT64_MAX), 4, "all");
+	is_int((int)sorted_upto(rows, 4, size, 2u + ncalls++), 2, "by another member");
+	is_int((int)ncalls, 1, "the key is evaluated once");
 }
 
 static void test_begins(void)
@@ -284,6 +303,7 @@ static void test_exponential(void)
 
 int main(void)
 {
+	test_sorted();
 	test_begins();
 	test_clean();
 	test_text_escape();
