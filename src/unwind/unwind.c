@@ -39,7 +39,7 @@ struct wanted {
 	char *path;	 /* of it */
 	uint32_t nprocs; /* number of processes that map the file */
 	bool is_running; /* one of these processes uses a CPU */
-	bool is_loaded;	 /* or it could not be */
+	bool is_tried;	 /* it was loaded, or could not be */
 };
 
 /* A file that was mapped just now. */
@@ -219,15 +219,15 @@ static void other_dev_publish(struct unwinds *u, struct wfile *f, uint64_t map_d
 	utrees_publish(&u->trees, f, &key);
 }
 
-/* Loads the file of a mapping, once. */
+/* Loads the file of a mapping, unless its table is there. */
 static void wanted_load(struct unwinds *u, struct wanted *m)
 {
 	uint64_t dev = 0;
-	CLEANUP(gate_file) struct gate_file *f = m->is_loaded ? NULL : mapped_open(u, &m->at, &dev);
+	CLEANUP(gate_file) struct gate_file *f = mapped_open(u, &m->at, &dev);
 
-	m->is_loaded = true;
+	m->is_tried = true;
 	if (f)
-		other_dev_publish(u, file_load(u, f, m->path, 0, false), dev);
+		other_dev_publish(u, file_load(u, f, m->path, 0, u->is_target), dev);
 }
 
 /* Whether it is code of a file. */
@@ -314,12 +314,12 @@ static void queue_forget(struct unwinds *u)
 }
 
 /*
- * Goes past the files that are loaded. The list of known files is emptied when it is full, because
+ * Goes past the files that were tried. The list of known files is emptied when it is full, because
  * files that are replaced get new inodes, and the list would grow for ever.
  */
 static void queue_advance(struct unwinds *u)
 {
-	while (u->next < u->queue.len && u->queue.data[u->next]->is_loaded)
+	while (u->next < u->queue.len && u->queue.data[u->next]->is_tried)
 		u->next++;
 	if (u->next < u->queue.len || u->queue.len < NOTED_MAX)
 		return;
@@ -365,7 +365,12 @@ void unwinds_load_process(struct unwinds *u, pid_t pid)
 	proc_maps_deinit(&maps);
 }
 
-/* Of the queue, only the files of this process are loaded: it may be waiting. */
+/*
+ * Of the queue, only the files of this process are loaded: it may be waiting. All of them are
+ * opened, also those that were tried before: that may have failed, the table may have made room for
+ * another one, and the inode may be that of another file by now, which a compiler has written after
+ * the first one was deleted.
+ */
 void unwinds_load_maps(struct unwinds *u, pid_t pid, const struct proc_maps *maps)
 {
 	u->is_target = true;

@@ -190,6 +190,17 @@ static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_row
 	}
 }
 
+/* The file could be opened after all: its entry stays when the time is up. */
+static void given_up_end(struct utrees *t, const struct rt_ufile_key *key)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->given_up.len; i++)
+		if (memcmp(&t->given_up.data[i].key, key, sizeof(*key)) != 0)
+			t->given_up.data[n++] = t->given_up.data[i];
+	t->given_up.len = n;
+}
+
 /* Tells the kernel's side the tree of a key. used: epoch that counts as the last use. */
 static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key,
 			 uint32_t used)
@@ -205,6 +216,7 @@ static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufil
 		err_destroy(e);
 		return;
 	}
+	given_up_end(t, key);
 	for (uint32_t i = 0; i < f->keys.len; i++)
 		if (memcmp(&f->keys.data[i], key, sizeof(*key)) == 0)
 			return;

@@ -5,6 +5,10 @@
  */
 #include "unwind/unwind.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -96,6 +100,70 @@ static void requests_check(struct unwinds *u, const struct image *i, const struc
 	is_int(ndenied, 0, "nothing was denied");
 }
 
+/* ---- files that were tried before ------------------------------------------------------------ */
+
+#define NO_PID 4194304 /* beyond the largest one, Linux include/linux/threads.h */
+
+/* Writes this program, and so many bytes behind it, into the file. */
+static bool program_write(int fd, off_t more)
+{
+	CLEANUP(fd) int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	off_t at = 0;
+
+	if (from < 0 || fstat(from, &st) != 0 || ftruncate(fd, 0) != 0 ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		return false;
+	while (at < st.st_size)
+		if (sendfile(fd, from, &at, (size_t)(st.st_size - at)) <= 0)
+			return false;
+	return ftruncate(fd, st.st_size + more) == 0;
+}
+
+/* Maps the file as code, and has the tables of this process loaded; how many came. */
+static uint32_t map_load(struct unwinds *u, int fd)
+{
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	uint32_t ntrees = fake.ntrees;
+
+	unwinds_load_process(u, getpid());
+	(void)munmap(at, 4096);
+	return fake.ntrees - ntrees;
+}
+
+/* Has the table of the file loaded for a process that has ended: it cannot be opened. */
+static uint32_t ended_load(struct unwinds *u, int fd)
+{
+	struct proc_map map = {.start = 4096, .end = 8192, .is_exec = true, .path = "/nonexistent"};
+	struct proc_maps maps = {0};
+	uint32_t ntrees = fake.ntrees;
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return 1;
+	map.dev = st.st_dev;
+	map.ino = st.st_ino;
+	vec_push(&maps.maps, map);
+	unwinds_load_maps(u, NO_PID, &maps);
+	vec_deinit(&maps.maps);
+	return fake.ntrees - ntrees;
+}
+
+static void test_again(struct unwinds *u)
+{
+	char path[] = "/tmp/unwind.XXXXXX";
+	CLEANUP(fd) int fd = mkstemp(path);
+
+	if (!ok(fd >= 0 && program_write(fd, 0), "a file"))
+		return;
+	is_int((int)ended_load(u, fd), 0, "of a process that has ended, it cannot be opened");
+	is_int((int)map_load(u, fd), 1, "for the next one it is tried again");
+	is_int((int)map_load(u, fd), 0, "and read once");
+	ok(program_write(fd, 8), "another program gets its inode");
+	is_int((int)map_load(u, fd), 1, "whose table is loaded, too");
+	(void)unlink(path);
+}
+
 int main(void)
 {
 	static const struct unwind_hooks hooks = {.notice = on_notice,
@@ -109,7 +177,6 @@ int main(void)
 	const struct proc_map *m;
 	struct unwinds *u;
 	struct mapping at;
-	uint64_t nopened;
 
 	fake.control.epoch = 100;
 	fake.public =
@@ -124,11 +191,13 @@ int main(void)
 	is_int(fake.ntrees, 1, "the rows of the vDSO are there at once");
 	unwinds_load_process(u, getpid());
 	is_int(fake.ntrees, 1 + nfiles(&maps), "then those of all files that the process executes");
-	nopened = images->nopened;
-	is_int((int)nopened, (int)nfiles(&maps), "each was opened once; this program, not again");
+	is_int((int)images->nopened, (int)nfiles(&maps),
+	       "each was opened once; this program, not again");
 	unwinds_load_process(u, getpid());
-	ok(images->nopened == nopened && !unwinds_load_next(u), "files that are known are done");
+	ok(fake.ntrees == 1 + nfiles(&maps) && !unwinds_load_next(u),
+	   "files that are known are done");
 	requests_check(u, own, m);
+	test_again(u);
 	unwinds_destroy(u);
 	ok(own->opened && own->refs == 1, "who had it open still has");
 	image_put(own);

@@ -78,9 +78,22 @@ int main(void)
 	utrees_tick(&t);
 	ok(!fake_read(&f, &gone, &seen), "until some time has passed");
 
+	for (int i = 0; i < 60; i++)
+		utrees_failed(&t, &gone);
+	first = fill(&t, gone.ino, 20, true);
+	f.control.epoch += 2;
+	ok(first && fake_read(&f, &gone, &seen) && seen.nlevels,
+	   "if it is opened meanwhile, it is there");
+	utrees_publish(&t, first, &gone); /* it is used */
+	for (int i = 0; i < 12; i++) {
+		f.control.epoch++;
+		utrees_tick(&t);
+	}
+	ok(fake_read(&f, &gone, &seen) && seen.nlevels, "and stays when that time has passed");
+
 	f.is_full = true;
 	ok(fill(&t, 5, 10, true) != NULL && strstr(text, "no room"), "an engine's error is told");
-	is_int(t.nblocks, 0, "and nothing is counted");
+	is_int(t.nblocks, 1, "and nothing is counted");
 	utrees_deinit(&t);
 	return tap_done();
 }
