@@ -265,6 +265,8 @@ static const struct {
 	UFIELD(mm_root,	     "task_struct",    "mm->mm_mt.ma_root"),
 	UFIELD(mm_vdso,	     "task_struct",    "mm->context.vdso"),
 	UFIELD(mm_arg_start, "task_struct",    "mm->arg_start"),
+	UFIELD(mm_map_count, "task_struct",    "mm->map_count"),
+	UFIELD(mm_exec_vm,   "task_struct",    "mm->exec_vm"),
 	UFIELD(file_inode,   "task_struct",    "mm->exe_file->f_inode"),
 	UFIELD(file_dentry,  "task_struct",    "mm->exe_file->f_path.dentry"),
 	UFIELD(dentry_name,  "task_struct",    "mm->exe_file->f_path.dentry->d_name.name"),

@@ -130,7 +130,8 @@ struct rt_spec_use {
 
 /*
  * MAP_UCACHE remembers the rules that were used lately, keyed by an address and its address space.
- * check is key ^ rule, so an entry that two CPUs wrote at once matches no key.
+ * check is key ^ rule, so an entry that two CPUs wrote at once matches no key. Of memory without
+ * code, it is key ^ rule ^ mappings_stamp() (rt/unwind.c).
  */
 struct rt_urule {
 	u64 check, rule;
@@ -144,6 +145,7 @@ struct rt_urule {
 struct rt_ukernel {
 	u32 task_flags, task_mm, task_tls;
 	u32 mm_root, mm_vdso, mm_arg_start; /* mm_mt.ma_root, context.vdso */
+	u32 mm_map_count, mm_exec_vm;	    /* numbers of mappings, and of pages of code */
 	u32 vma_start, vma_end, vma_pgoff, vma_file, vma_flags;
 	u32 file_inode, file_dentry; /* f_path.dentry */
 	u32 dentry_name;	     /* d_name.name */

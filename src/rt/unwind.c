@@ -143,10 +143,19 @@ u64 rt_unwind_rule(struct rt_mach *m)
 	return frame_rule(NULL, &w->f, rule);
 }
 
-/* Returns the rule at f->insn, from the cache if it is there. */
+/* Returns a number that changes, as good as always, when code is mapped. */
+INLINE u64 mappings_stamp(const struct unwind_work *w)
+{
+	return read_word(w->mm + K.mm_exec_vm) << 32 | read_half(w->mm + K.mm_map_count);
+}
+
+/*
+ * Returns the rule at f->insn, from the cache if it is there. Where there is no code, some may be
+ * mapped a moment later: that is remembered as long as the process maps what it mapped before.
+ */
 INLINE u64 rule_cached(struct frame_env *env, struct frame *f, u64 tag)
 {
-	u64 insn = f->insn, key = (insn ^ tag) * 0x9e3779b97f4a7c15ull, rule;
+	u64 insn = f->insn, key = (insn ^ tag) * 0x9e3779b97f4a7c15ull, rule, stamp;
 	struct rt_urule *e;
 	u32 slot;
 
@@ -158,12 +167,15 @@ INLINE u64 rule_cached(struct frame_env *env, struct frame *f, u64 tag)
 	rule = e->rule;
 	if ((e->check ^ rule) == key && rule)
 		return rule;
+	stamp = mappings_stamp(frame_work(f));
+	if (rule == RULE_NO_CODE && (e->check ^ rule ^ stamp) == key)
+		return rule;
 	rule = rt_unwind_rule(env->m);
 	if (RULE_KIND(rule) == RULE_DATA)
 		return WALK(env->scratch)->asks ? RULE_DATA : RULE_NO_CODE;
 	if (RULE_KIND(rule) != RULE_PENDING && f->insn == insn) {
 		e->rule = rule;
-		e->check = key ^ rule;
+		e->check = key ^ rule ^ (rule == RULE_NO_CODE ? stamp : 0);
 	}
 	return rule;
 }
