@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that have ended before anybody could look at them: each of their stacks without frames
- * is counted once. Here, they are copies of this program that nobody has executed, with ids that no
- * process can have.
+ * Processes that have ended before anybody could look at them: which of them are learned from, and
+ * that each of their stacks without frames is counted once. Here, they are copies of this program
+ * that nobody has executed, with ids that no process can have.
  */
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -21,10 +21,12 @@
 #include "target/target.h"
 #include "tap.h"
 
-#define NFILES	 1
+#define NFILES	 8
 #define NPIDS	 200	 /* more than are remembered */
 #define PID	 4194304 /* beyond the largest one, Linux include/linux/threads.h */
 #define DISTANCE 0x40000000u
+#define NTRIED	 70	/* more programs than are remembered */
+#define NEWS_US	 110000 /* so long the news of its C library may take, and more */
 
 static const char helper_text[] = "#pragma D helper exec \"unit_departed*\"\n"
 				  "uint64_t number;\n"
@@ -41,11 +43,13 @@ static const char helper_text[] = "#pragma D helper exec \"unit_departed*\"\n"
 				  "	uframe(\"here\");\n"
 				  "}\n";
 
-/* The helper looks at this word: the file has it, but a process can change it. */
-volatile uint32_t departed_version = 42;
+/* The helper looks at this word, which no process can change. */
+const uint32_t departed_version = 42;
 
 static struct fake fake;
 static uint64_t nbare; /* of the process that is asked about next */
+static struct image_set *images;
+static char last_try[256];
 static uint64_t next_pid = PID;
 
 static char folder[] = "/tmp/departed.XXXXXX";
@@ -75,6 +79,13 @@ static uint64_t process_bare(void *ctx, uint64_t key)
 	(void)ctx, (void)key;
 	nbare = 0;
 	return n;
+}
+
+static void on_debug(void *ctx, const char *msg)
+{
+	(void)ctx;
+	if (strstr(msg, "has ended before"))
+		(void)snprintf(last_try, sizeof(last_try), "%s", msg);
 }
 
 static void on_notice(void *ctx, const char *msg)
@@ -191,6 +202,53 @@ static void process_walk(struct ustacks *u, uint64_t pid, uint64_t n)
 	ustacks_add_process(u, &req);
 }
 
+/* Learns from what is wanted, when it has rested from that before: it takes a tenth of the time. */
+static void work(struct ustacks *u)
+{
+	static uint64_t rests;
+	uint64_t begin;
+
+	while (now_ns() < rests)
+		(void)usleep(1000);
+	begin = now_ns();
+	ustacks_work(u);
+	rests = now_ns() + 10 * (now_ns() - begin);
+}
+
+/* How many files are opened for a process that has mapped them, by their bits, and has ended. */
+static uint32_t files_opened(struct ustacks *u, uint64_t mask)
+{
+	const uint64_t before = images->nopened;
+
+	process_walk(u, process_begin(u, mask, true), 0);
+	work(u);
+	return (uint32_t)(images->nopened - before);
+}
+
+static void test_tries(struct ustacks *u)
+{
+	const uint64_t first = 3, end = first + 2 * (uint64_t)NTRIED;
+	uint32_t n = 0;
+	char away[80];
+
+	is_int((int)files_opened(u, 1), 2, "the files of a process with musl's dynamic linker");
+	ok(strstr(last_try, "fix what they need") != NULL, "are learned from: %s", last_try);
+	(void)snprintf(away, sizeof(away), "%s.away", files[1].path);
+	ok(rename(files[1].path, away) == 0 && !files_opened(u, 2), "a file that is not there now");
+	ok(rename(away, files[1].path) == 0 && files_opened(u, 2), "is tried when it is");
+	is_int((int)files_opened(u, 2), 0, "once");
+	for (uint64_t mask = first; mask < end; mask += 2)
+		n += files_opened(u, mask) != 0;
+	is_int((int)n, NTRIED, "the same program with other runtimes, however many");
+	is_int((int)files_opened(u, end - 2), 0, "the last ones are remembered");
+	ok(files_opened(u, first), "the first one is not");
+	process_walk(u, process_begin(u, 1 << 7 | 1 << 6 | 1, false), 0);
+	(void)usleep(NEWS_US);
+	n = (uint32_t)images->nopened;
+	work(u);
+	is_int((int)(images->nopened - n), 0, "without its C library, a process is left out");
+}
+
 static void test_counts(struct ustacks *u)
 {
 	uint64_t pid = process_begin(u, 1, false);
@@ -221,11 +279,7 @@ int main(void)
 	const struct compile_opts compile = {.strsize = RT_HELPER_STRSIZE, .scratchsize = 4096};
 	struct stack_tables_ops ops = fake_ops;
 	struct gate *g = gate_create();
-	struct image_set *images = image_set_create();
-	struct file_opts opened = {.gate = g,
-				   .limit = GATE_LIMIT_DEFAULT,
-				   .images = images,
-				   .debug_dirs = ""};
+	struct file_opts opened = {.gate = g, .limit = GATE_LIMIT_DEFAULT, .debug_dirs = ""};
 	const char *dirs[] = {folder};
 	struct ustack_opts opts = {.files = &opened,
 				   .dirs = dirs,
@@ -233,10 +287,12 @@ int main(void)
 				   .compile = &compile,
 				   .preludes = no_preludes,
 				   .system_dir = "/",
+				   .debug = on_debug,
 				   .saves = on_saves,
 				   .notice = on_notice};
 	struct ustacks *u = NULL;
 
+	opened.images = images = image_set_create();
 	ops.process_set = process_set;
 	ops.process_bare = process_bare;
 	ops.constants_set = constants_set;
@@ -247,6 +303,7 @@ int main(void)
 	if (ok(files_make() && code_find(g), "files of programs") &&
 	    ok(!ustacks_create(&opts, &u) && !ustacks_begin(u, &fake.public), "a helper")) {
 		test_counts(u);
+		test_tries(u);
 	}
 	ustacks_destroy(u);
 	files_remove();
