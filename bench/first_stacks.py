@@ -7,7 +7,8 @@
 Each row is one session of dtrace and real work of one runtime, and counts stacks (or processes, where the row says so). Whole: no line of the stack
 says that something is missing, and the interpreter's own function is not there without a frame of the language. Known: another process of the same files ran
 when the session began, and the same work was done once before what is counted, so that the session has met the files that it opens; else the file is new to the
-session. --verbose shows the commonest stack of each kind that is not whole.
+session. Anywhere: the session does not follow the processes; of those that it sees, only what this program has started counts. --verbose shows the
+commonest stack of each kind that is not whole.
 """
 import argparse, collections, contextlib, http.client, json, os, platform, re, shutil, signal, socket, subprocess, sys, tempfile, time
 
@@ -70,6 +71,7 @@ for i in range(50):
                 "main() -> [lists:sort([row(I) || I <- lists:seq(1, 5000)]) || _ <- lists:seq(1, 20)], halt().\n",
 }
 STAT = "syscall::newfstatat:entry, syscall::statx:entry, syscall::stat:entry, syscall::openat:entry"
+STARTED = f"progenyof({os.getpid()})"  # other programs of the same name may run on the machine
 LANGUAGES = {"Python": [PYTHON, "early.py"], "Node.js": ["node", "early.js"], "Ruby": ["ruby", "early.rb"], "Perl": ["perl", "early.pl"],
              "PHP": ["php", "early.php"], "Lua": ["lua5.4", "early.lua"]}
 
@@ -193,7 +195,7 @@ def early(table):
     for name, command in LANGUAGES.items():
         if not shutil.which(command[0]):
             continue
-        anywhere = calls.replace("progenyof($target)", f'(execname == "{os.path.basename(command[0])}" || execname == "MainThread")')
+        anywhere = calls.replace("progenyof($target)", STARTED)
         if table.wants(row := f"{name}: -c, 200 calls at its start"):
             s = Stacks(table.session(calls, " ".join(command)))
             table.row(row, s.records, lambda r: s.fault(r[1]) or (None if s.named(r[1]) else "no frame of the language"))
@@ -242,7 +244,7 @@ def programs(table):
             table.row(row, s.records, lambda r: s.fault(r[1]))
         if table.wants(row := name + ", known file"):
             with waiting(WAITS[name.split(":")[0]]) as other:
-                s = Stacks(table.session(clauses(f"pid != {other.pid}"), meets=True,
+                s = Stacks(table.session(clauses(f"{STARTED} && pid != {other.pid}"), meets=True,
                                          work=lambda: subprocess.run(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)))
             table.row(row, s.records, lambda r: s.fault(r[1]))
     servers(table)
