@@ -128,8 +128,13 @@ for argv, count, gone in ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300)
     while out == "made\n":
         out = d.stdout.readline()
     err = d.communicate("x", timeout=60 * PATIENCE)[1]  # exit() may have ended it, and the program with it
+    told = sum(int(n) for n in re.findall(r"(\d+) objects? of live\(\) (?:was|were) gone", err))
+    unseen = sum(int(n) for n in re.findall(r"(\d+) objects? of live\(\) could not be checked", err))
+    if "answer too slowly" in err:  # on an emulated machine most of the objects may not be looked at, which is told
+        check(f"livecheck, {gone} are gone, {told} told, {unseen} unseen: {err}", told <= gone <= told + unseen, True)
+        count, gone = 1000 - told, told
     check("livecheck " + " ".join(argv) + err, out, f"{count} things\n")
-    check("told", [int(n) for n in re.findall(r"(\d+) objects? of live\(\) (?:was|were) gone", err)], [gone] if gone else [])
+    check("told", told, gone)
 
 # Without a format: bytes, number, age, and what found no room.
 out, err = run(CLAUSES, "-x", "livesize=64", command=PROGRAM + " both")
