@@ -379,6 +379,21 @@ static void quotas_add(struct strbuf *b, const struct quota quotas[QUOTA_NKINDS]
 	}
 }
 
+/* Root of a container has the capabilities that the container was given. */
+static const char *root_text(void)
+{
+	struct capability_sets sets;
+	uint64_t lacking = 0;
+
+	if (capabilities_read(&sets) && !(sets.permitted & capability_bit(CAP_SYS_ADMIN)))
+		lacking = NEEDED & ~sets.permitted;
+	if (!lacking)
+		return "all levels (as root)";
+	return lacking == NEEDED ? "no level (this root lacks CAP_BPF and CAP_PERFMON)"
+	       : lacking == capability_bit(CAP_BPF) ? "no level (this root lacks CAP_BPF)"
+						    : "no level (this root lacks CAP_PERFMON)";
+}
+
 const char *rights_text(const struct rights *r, char *buf, size_t size)
 {
 	char words[LEVELS_TEXT_MAX];
@@ -386,7 +401,7 @@ const char *rights_text(const struct rights *r, char *buf, size_t size)
 
 	strbuf_addf(&b, "you are %s: ", r->user);
 	switch (r->origin) {
-	case RIGHTS_ROOT: strbuf_adds(&b, "all levels (as root)"); break;
+	case RIGHTS_ROOT: strbuf_adds(&b, root_text()); break;
 	case RIGHTS_PROCESS:
 		strbuf_adds(&b, "all levels (by capabilities that this process was given)");
 		break;

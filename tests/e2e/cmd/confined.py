@@ -60,6 +60,9 @@ lacks("no capability", caps(), "it lacks CAP_BPF and CAP_PERFMON", "--cap-add=BP
 lacks("no CAP_BPF", caps("perfmon"), "it lacks CAP_BPF", "--cap-add=BPF")
 lacks("no CAP_PERFMON", caps("bpf"), "it lacks CAP_PERFMON", "--cap-add=PERFMON")
 works("what system calls take", caps("bpf", "perfmon"))
+for more, said in ([], "no level (this root lacks CAP_BPF and CAP_PERFMON)"), (["perfmon"], "no level (this root lacks CAP_BPF)"), (["bpf"], "no level (this root lacks CAP_PERFMON)"), \
+        (["bpf", "perfmon"], "all levels (as root)"), (["sys_admin"], "all levels (as root)"):
+    works(f"-V -v of a root with {more}", caps(*more), ["-V", "-v"], f"you are root: {said}\n")
 guide = text_of("## dtrace inside a container")
 lists = [sorted(re.findall(r"--cap-add=(\w+)", line)) for line in re.split(r"\n\n", guide) if "--cap-add" in line]
 lists.append(sorted(re.search(r"add: \[(.*?)\]", guide)[1].split(", ")))
