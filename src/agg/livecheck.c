@@ -65,19 +65,22 @@ static int followed_compare(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Whether the class has the expected one as a base. */
-static bool is_derived(const struct live_check *check, uint64_t pid, uint64_t class,
-		       uint64_t expected)
+/* Says in *ret whether the class has the expected one as a base; false: it cannot be read. */
+static bool base_check(const struct live_check *check, uint64_t pid, uint64_t class,
+		       uint64_t expected, bool *ret)
 {
-	for (uint32_t i = 0; check->has_base && i < STEPS_MAX; i++) {
-		if (check->read(check->arg, pid, class + check->base, &class, sizeof(class)) !=
-			    LIVE_MEMORY_READ ||
-		    !class)
+	*ret = false;
+	for (uint32_t i = 0; check->has_base && i < STEPS_MAX && !*ret; i++) {
+		enum live_memory got =
+			check->read(check->arg, pid, class + check->base, &class, sizeof(class));
+
+		if (got == LIVE_MEMORY_UNKNOWN)
 			return false;
-		if (class == expected)
-			return true;
+		if (got == LIVE_MEMORY_NONE || !class)
+			break;
+		*ret = class == expected;
 	}
-	return false;
+	return true;
 }
 
 /* Compares objects of one process that lie within LIVE_READ_MAX; false: it cannot be read. */
@@ -86,6 +89,7 @@ static bool range_check(struct alive *v, struct followed *f, uint32_t n, uint8_t
 	uint64_t at = f[0].key.addr, pid = f[0].key.pid, word;
 	size_t size = (size_t)(f[n - 1].key.addr - at) + sizeof(word);
 	enum live_memory got = v->check.read(v->check.arg, pid, at + v->check.offset, buf, size);
+	bool is_derived;
 
 	if (got == LIVE_MEMORY_UNKNOWN)
 		return false;
@@ -96,8 +100,11 @@ static bool range_check(struct alive *v, struct followed *f, uint32_t n, uint8_t
 		if (f[i].is_gone)
 			continue;
 		memcpy(&word, buf + (f[i].key.addr - at), sizeof(word));
-		f[i].is_gone =
-			word != f[i].expected && !is_derived(&v->check, pid, word, f[i].expected);
+		if (word == f[i].expected)
+			continue;
+		if (!base_check(&v->check, pid, word, f[i].expected, &is_derived))
+			return false;
+		f[i].is_gone = !is_derived;
 	}
 	return true;
 }
