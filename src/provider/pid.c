@@ -688,6 +688,25 @@ static const char *function_near(const struct pid_request *r, struct code_file *
 	return near;
 }
 
+/* Returns a hint how to probe a file without functions; NULL if the file has functions. */
+static const char *hint_nameless(struct provider_env *env, struct code_process *t,
+				 struct code_file *o)
+{
+	bool has_names;
+
+	if (!o->image || code_file_hold(t, o))
+		return NULL;
+	has_names = o->funcs->list.len;
+	code_file_rest(o);
+	if (has_names)
+		return NULL;
+	return arena_printf(
+		env->arena, "'%s' has no symbols that can be read%s", o->file.name,
+		o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address, "
+			     "pid$target:a.out::call what the program calls"
+			   : "");
+}
+
 static struct err *function_missing_err(const struct pid_request *r, struct code_file *o)
 {
 	const char *near;
@@ -708,6 +727,9 @@ static struct err *function_missing_err(const struct pid_request *r, struct code
 	near = function_near(r, o);
 	if (near)
 		return err_hint(e, "did you mean '%s'?", near);
+	near = pid_calls_only(r) ? NULL : hint_nameless(r->env, r->target, o);
+	if (near)
+		return err_hint(e, "%s", near);
 	return err_hint(e, "%s lists what there is",
 			list_command(r, o->file.name, "", pid_calls_only(r) ? "call" : "entry"));
 }
@@ -794,24 +816,6 @@ struct err *pid_collect_new(struct provider_env *env, const struct probe_desc *d
 			    struct probe_list *out)
 {
 	return collect_in(env, desc, true, out);
-}
-
-/* Returns a hint how to probe a file without functions; NULL if the file has functions. */
-static const char *hint_nameless(struct provider_env *env, struct code_process *t,
-				 struct code_file *o)
-{
-	bool has_names;
-
-	if (!o->image || code_file_hold(t, o))
-		return NULL;
-	has_names = o->funcs->list.len;
-	code_file_rest(o);
-	if (has_names)
-		return NULL;
-	return arena_printf(
-		env->arena, "'%s' has no symbols that can be read%s", o->file.name,
-		o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address"
-			   : "");
 }
 
 /*

@@ -61,4 +61,9 @@ fails 'pid$target:a.out:by_pointer:call {}' "no instruction of 'calls' calls 'by
 fails 'pid$target:a.out:qsort:call {}' "function 'qsort' is not in 'calls' of process"
 fails 'pid$target:a.out:no*such:call {}' "does not match any probes"
 fails 'pid$target:a.out:sum_of:calls {}' "'calls' is no probe of a function"
+# a stripped program has calls only, which is said whether a function is named or not
+for function in sum_of "" "s*"; do
+	"$DTRACE" -qn "pid\$target:a.out:$function:entry {}" -c "$TMP/stripped x" >"$TMP/out" 2>&1 && { echo "stripped: $function"; cat "$TMP/out"; exit 1; }
+	grep -q "hint: 'stripped' has no symbols that can be read: .*pid\$target:a.out::call what the program calls" "$TMP/out" || { echo "stripped, no hint: $function"; cat "$TMP/out"; exit 1; }
+done
 exit 0
