@@ -19,6 +19,23 @@ def watched():
         expect(run([CRASH, "--store", store, "debug", "last", "-e", "::status"])[1], r"SIGSEGV")
 
 
+@test("crash/capture, show and core of a process that goes on")
+def captured():
+    with folder() as tmp, subprocess.Popen(["/bin/sleep", "3600"]) as p:
+        try:
+            store = f"{tmp}/store"
+            os.mkdir(store, 0o700)
+            at_store = lambda *args: run([CRASH, "--store", store, *args], cwd=tmp)[1]
+            at_store("capture", str(p.pid))
+            if p.poll() is not None:
+                raise Failed("the process has ended")
+            expect(at_store("show", str(p.pid)), r"^command +/bin/sleep 3600$", rf"^thread {p.pid} sleep", r"^ +libc\.so\.6`clock_nanosleep\+")
+            at_store("core", str(p.pid), "core")
+            expect(run(["mdb", "-e", "::stack", "core"], cwd=tmp)[1], r"^libc\.so\.6`clock_nanosleep\+")
+        finally:
+            p.kill()
+
+
 @test("crash/only the timer is enabled by the package")
 def enabled():
     units = sorted(os.path.basename(p) for p in glob.glob("/etc/systemd/system/*.wants/fathom-crash-*"))

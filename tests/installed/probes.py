@@ -109,6 +109,31 @@ def jumps():
     expect(dtrace("-q", "-x", "inproc=auto", "-n", "pid$target:libc.so.6:getppid:entry { @[ustack()] = count(); }", "-c", f"/usr/bin/python3 -c '{PPID}'"), r"libc\.so\.6`getppid\n(.*\n)+ +python\S*`_start")
 
 
+STRIPPED = """#include <dtrace/sdt.h>
+#include <unistd.h>
+__attribute__((noinline)) int known_here(int i) { DTRACE_PROBE1(stripped, turn, i); return getppid() + i; }
+int main(void) { int sum = 0; for (int i = 0; i < 7000; i++) sum += known_here(i); return sum == 0; }
+"""
+
+
+@test("probes/without traps, in a stripped program")
+def stripped():
+    """It has its own probes, the calls that it makes, and the C library's functions by where they are called."""
+    with folder() as tmp:
+        with open(f"{tmp}/stripped.c", "w", encoding="utf-8") as f:
+            f.write(STRIPPED)
+        run([need("cc", "gcc"), "-O1", "-o", "stripped", "stripped.c"], cwd=tmp)
+        run([need("strip", "binutils"), "stripped"], cwd=tmp)
+        text = "stripped$target:::turn { @[\"turn\"] = count(); @sum = sum(arg0); } pid$target:libc.so.6:getppid:entry { @[probefunc] = count(); @at[usym(ucaller)] = count(); } " \
+            "pid$target:a.out:getppid:call { @[probename] = count(); } END { printa(@); printa(\"sum %@d\\n\", @sum); printa(@at); }"
+        _, out, err = run([DTRACE, "-q", "-x", "inproc=auto", "-x", "inprocsum", "-n", text, "-c", "./stripped"], cwd=tmp)
+        expect(out, r"^ +turn +7000$", r"^ +getppid +7000$", r"^ +call +7000$", r"^sum 24496500$", r"^ +stripped`\+0x[0-9a-f]+ +7000$")
+        expect(err, r"^dtrace: 2 places probed in process \d+ itself")
+        code, _, err = run([DTRACE, "-x", "inproc=auto", "-n", "pid$target:a.out:known_here:entry { @ = count(); }", "-c", "./stripped"], cwd=tmp, check=False)
+        if code == 0 or "'stripped' has no symbols that can be read" not in err or "pid$target:a.out::call" not in err:
+            raise Failed(f"a function without a name: status {code}: {err}")
+
+
 @test("probes/all of them are listed")
 def listing():
     out = run([DTRACE, "-l"])[1]
