@@ -1,4 +1,5 @@
 # A program that has not made its thread blocks yet: its first functions are counted by uprobes (auto), or said to be dropped (all).
+# @@needs: even_tsc
 command -v cc >/dev/null || exit 67
 [ "$(uname -m)" = x86_64 ] || { echo "skip: no code for this processor"; exit 67; }
 printf 'int main(void) { return 0; }\n' >"$TMP/early.c"

@@ -1,4 +1,5 @@
 # Processes that are born, or execute another program, run on while another dtrace has the turn at their code.
+# @@needs: even_tsc
 command -v cc >/dev/null || exit 67
 [ "$(uname -m)" = x86_64 ] || { echo "skip: no code for this processor"; exit 67; }
 # The test locks the turns of all processes: those of a /run of its own, so that no other dtrace waits.

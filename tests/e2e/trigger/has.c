@@ -178,7 +178,35 @@ static const char *try_cpuid_step(void)
 	return is_right ? NULL : "a single step over 'cpuid' loses its trap on this machine";
 }
 
+/* A clock of the process itself: the kernel's is the time stamp counter, which runs evenly. */
+static const char *try_even_tsc(void)
+{
+	char line[8192] = "";
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	bool is_counter = f && fgets(line, sizeof(line), f) &&
+			  (strcmp(line, "tsc\n") == 0 || strcmp(line, "kvm-clock\n") == 0 ||
+			   strcmp(line, "hyperv_clocksource_tsc_page\n") == 0);
+
+	if (f)
+		(void)fclose(f);
+	if (!is_counter)
+		return "the kernel's clock is not the time stamp counter";
+	f = fopen("/proc/cpuinfo", "re");
+	while (f && fgets(line, sizeof(line), f) && strncmp(line, "flags", 5) != 0)
+		;
+	if (f)
+		(void)fclose(f);
+	return strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc")
+		       ? NULL
+		       : "the processor's time stamp counter does not run evenly";
+}
+
 #else
+
+static const char *try_even_tsc(void)
+{
+	return "this processor has no time stamp counter";
+}
 
 static const char *try_programs32(void)
 {
@@ -206,10 +234,8 @@ static const struct {
 	const char *word;
 	const char *(*try)(void);
 } needs[] = {
-	{"programs32", try_programs32},
-	{"int80", try_int80},
-	{"hwbreak", try_hwbreak},
-	{"cpuid_step", try_cpuid_step},
+	{"programs32", try_programs32}, {"int80", try_int80},	    {"hwbreak", try_hwbreak},
+	{"cpuid_step", try_cpuid_step}, {"even_tsc", try_even_tsc},
 };
 
 static bool is_forced_absent(const char *word)
