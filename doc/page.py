@@ -30,6 +30,7 @@ def main():
     text = f"# NAME\n\n{name} - {title}\n\n# DESCRIPTION\n{''.join(parts)}\n# SEE ALSO\n\n**dtrace**(8)\n"
     page = subprocess.run([lowdown, "-s", "-Tman", "--parse-no-intraemph", f"-Mtitle={name}", "-Msection=7", "-Msource=Fathom", "-Mvolume=DTrace"],
                           input=text, capture_output=True, text=True, check=True).stdout
+    page = page.replace("\\[u2026]", "...")  # lowdown's, which is not there in the locale C
     with open(output, "w", encoding="utf-8") as f:
         f.write(page)
 

@@ -457,13 +457,13 @@ static struct err *check_levels(const struct options *o, enum opt_id id)
 						 "user with levels to choose"),
 					 EDT_ACCESS),
 				id == OPT_syslibdir ? "-L (option libdir) adds a folder of your own"
-						    : "doc/guide/levels.md says why");
+						    : "dtrace-levels(7) says why");
 	return err_hint(err_code(err_new("Option %s needs %s; this session has %s",
 					 opt_descs[id].name,
 					 level_word((enum privilege_level)level),
 					 levels_text(o->privileges->levels, have)),
 				 EDT_ACCESS),
-			"doc/guide/levels.md says why");
+			"dtrace-levels(7) says why");
 }
 
 struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma)

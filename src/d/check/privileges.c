@@ -31,7 +31,7 @@ static bool fail_level(struct check *c, struct span at, const char *what, uint32
 	check_error(c, D_UNKNOWN, at, "%s needs %s; this session has %s", what,
 		    level_word((enum privilege_level)level),
 		    levels_text(c->opts->privileges->levels, have));
-	diag_hint(c->diags, "%s", why ? why : "doc/guide/levels.md says what each level sees");
+	diag_hint(c->diags, "%s", why ? why : "dtrace-levels(7) says what each level sees");
 	return false;
 }
 

@@ -37,9 +37,18 @@ if command -v lowdown >/dev/null; then
 		name=dtrace-$(basename "$page" .md)
 		[ -s "$BUILD/doc/$name.7" ] || { echo "there is no $name(7): doc/meson.build"; exit 1; }
 		grep -q "^$name - ." "$BUILD/doc/$name.7" || grep -q "^$name \\- ." "$BUILD/doc/$name.7" || { echo "$name(7) has no title"; exit 1; }
+		# a character that the locale C lacks is left out by man(1)
+		! grep -Hn '\\\[u[0-9A-F]*\]' "$BUILD/doc/$name.7" || { echo "$name(7) has a character by its number"; exit 1; }
 	done
 	for name in $(sed -n 's/^\.BR \(dtrace-[a-z-]*\) (7).*/\1/p' "$man"); do
 		[ -s "$BUILD/doc/$name.7" ] || { echo "dtrace(8) names $name(7), which is not there"; exit 1; }
 	done
 fi
+
+# Hints name pages that man(1) finds, and not files of the tree.
+for args in "-n BEGIN{stack();}" "-x bpflog=on -n BEGIN"; do
+	# shellcheck disable=SC2086
+	"$DTRACE" -x privileges=nobody:dtrace_user -e $args >out 2>&1 && { echo "dtrace_user is enough: $args"; exit 1; }
+	grep -q '^ *hint: dtrace-levels(7) says' out || { echo "$args: no hint at a manual page"; cat out; exit 1; }
+done
 exit 0
