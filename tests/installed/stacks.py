@@ -5,7 +5,7 @@ The programs (data/) end when there is a file 'seen' in their folder. No helper 
 """
 import functools, re, shutil
 
-from suite import DATA, Skip, dtrace_until, folder, need, run, test
+from suite import DATA, Skip, dtrace, dtrace_until, expect, folder, need, run, test
 
 
 # package, program, file of data/, command, probe, the frames from the inner to the outer one
@@ -47,3 +47,16 @@ def stack(package, program, source, command, probe, inner, outer):
 
 for name, row in ROWS.items():
     test(f"stacks/{name}")(functools.partial(stack, *row))
+
+
+def first(package, program, source, command, probe, inner, outer):
+    """A process of -c waits until its runtime is known: already its first stack has frames of the language."""
+    exe = need(program, package)
+    with folder() as tmp:
+        shutil.copy(f"{DATA}/{source}", tmp)
+        open(f"{tmp}/seen", "w", encoding="utf-8").close()
+        expect(dtrace("-q", "-n", f"{probe} /pid == $target/ {{ jstack(); exit(0); }}", "-c", command.format(exe=exe), cwd=tmp), rf"{inner}.*\n(.*\n)*?.*{outer}")
+
+
+for name in ("python", "ruby", "perl", "lua", "luajit"):  # their programs are the only ones to make the call
+    test(f"stacks/the first one of {name}")(functools.partial(first, *ROWS[name]))

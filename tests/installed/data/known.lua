@@ -15,6 +15,7 @@ local function is_seen()
   return file ~= nil
 end
 
+known_outer()
 while not is_seen() do
   for i = 1, 10 do known_outer() end
   os.execute("sleep 0.05")
