@@ -142,7 +142,8 @@ static int memory_read(struct reader_area *a)
 {
 	size_t size = MIN(a->size, sizeof(a->data));
 	struct iovec to = {a->data, size}, from = {(void *)(uintptr_t)a->start, size};
-	ssize_t n = syscall(SYS_process_vm_readv, (pid_t)a->pid, &to, 1, &from, 1, 0);
+	/* The last argument is on the stack, where an int has half of its slot only. */
+	ssize_t n = syscall(SYS_process_vm_readv, (pid_t)a->pid, &to, 1, &from, 1, 0ul);
 
 	a->n = n > 0 ? (size_t)n : 0;
 	return n < 0 ? errno : 0;
