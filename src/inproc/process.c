@@ -6,14 +6,13 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "arch/stub.h"
 #include "dtrace.h"
+#include "base/text.h"
 #include "inproc/impl.h"
-#include "target/halt.h"
 
 /* Room for code, beside what sites need: functions of clauses, constants. */
 #define CODE_ROOM	(1u << 20)
@@ -46,12 +45,16 @@ struct inproc *inproc_list_find(const struct inproc_list *l, pid_t pid)
 
 static void stops_tell(const struct inproc *p)
 {
+	const struct patch_stops *s = patch_stops(p->patch);
 	struct strbuf text = {0};
 
 	if (!p->opts.debug)
 		return;
-	strbuf_addf(&text, "process %d stood still for %.3f ms at most", (int)p->opts.pid,
-		    (double)patch_longest_stop(p->patch) / 1e6);
+	strbuf_addf(&text,
+		    "process %d stood still for %.3f ms at most, and %.3f ms in all, in %" PRIu32
+		    " stop%s",
+		    (int)p->opts.pid, (double)s->longest_ns / 1e6, (double)s->total_ns / 1e6, s->n,
+		    PLURAL(s->n));
 	inproc_debug(p, strbuf_text(&text), NULL);
 	strbuf_deinit(&text);
 }
@@ -149,75 +152,14 @@ void inproc_debug(const struct inproc *p, const char *what, const struct err *e)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-#define BLOCK_MAX 4096u /* bytes of a thread block that are searched for the thread's id */
-
-/* False: the thread has not come so far that the C library has given it one. */
-static bool has_block(const struct halt_thread *t)
+static void blocks_read(struct inproc *p)
 {
-	struct arch_regs regs;
+	struct patch_blocks b;
+	bool is_read = patch_blocks_read(p->opts.pid, &b);
 
-	return !t->is_stopped || !arch.regs_read(t->tid, &regs) || regs.thread_pointer;
-}
-
-/*
- * Keeps the offsets at which the block of this thread has the thread's id, as in all before. Behind
- * the block of a thread may be nothing: what is mapped there is read.
- */
-static bool tid_offsets_keep(const struct halt_thread *t, bool *is_one)
-{
-	struct arch_regs regs;
-	uint32_t words[BLOCK_MAX / 4];
-	struct iovec to = {words, sizeof(words)}, from = {.iov_len = sizeof(words)};
-	bool is_some = false;
-	ssize_t size;
-
-	if (!t->is_stopped || !arch.regs_read(t->tid, &regs) || !regs.thread_pointer)
-		return false;
-	from.iov_base = (void *)(uintptr_t)regs.thread_pointer; /* an address of the process */
-	size = process_vm_readv(t->tid, &to, 1, &from, 1, 0);
-	for (int32_t i = 0; i < (int32_t)BLOCK_MAX / 4; i++) {
-		is_one[i] &= 4 * i + 4 <= size && words[i] == (uint32_t)t->tid;
-		is_some |= is_one[i];
-	}
-	return is_some;
-}
-
-/*
- * Finds where the thread block has the thread's id: at one offset in all threads. Where a single
- * thread has it more than once, the C library's own place is meant if it is among them.
- */
-static bool tid_offset_find(struct inproc *p)
-{
-	static const uint32_t usual = 0x2d0; /* glibc: struct pthread.tid, from 2.3 to 2.41 */
-	bool is_one[BLOCK_MAX / 4], is_known;
-	uint32_t n = 0;
-	struct halt h = {0};
-	struct err *e = halt_process(p->opts.pid, &h);
-
-	p->checks_fs = p->opts.is_early;
-	if (e) {
-		err_destroy(e); /* clauses that need the id are uprobes then */
-		return false;
-	}
-	p->checks_fs = false;
-	for (uint32_t i = 0; i < ARRAY_LEN(is_one); i++)
-		is_one[i] = true;
-	is_known = h.threads.len > 0;
-	for (uint32_t i = 0; i < h.threads.len; i++) {
-		p->checks_fs |= !has_block(&h.threads.data[i]);
-		is_known = is_known && tid_offsets_keep(&h.threads.data[i], is_one);
-	}
-	halt_release(&h);
-	for (uint32_t i = 0; i < ARRAY_LEN(is_one); i++) {
-		n += is_one[i];
-		if (is_one[i])
-			p->tid_off = (int32_t)(4 * i);
-	}
-	if (n > 1 && is_one[usual / 4]) {
-		p->tid_off = (int32_t)usual;
-		n = 1;
-	}
-	return is_known && n == 1;
+	p->has_tid = is_read && b.has_tid; /* else clauses that need the id are uprobes */
+	p->tid_off = b.tid_off;
+	p->checks_fs = is_read ? b.lacks_one : p->opts.is_early;
 }
 
 struct native_target inproc_target(const struct inproc *p)
@@ -535,7 +477,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 		return err_code(err_new("time cannot be read in process %d: %s", (int)p->opts.pid,
 					why),
 				EDT_NOTSUP);
-	p->has_tid = tid_offset_find(p);
+	blocks_read(p);
 	if (has_relays || !p->has_tid)
 		opts.slots = nsites;
 	e = thread_blocks_check(p);

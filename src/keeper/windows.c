@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "arch/patch.h"
@@ -23,7 +21,6 @@
 #define PARTS_MAX   64	      /* mappings of one stack */
 #define STACKS_MAX  16	      /* of one thread: its own, and those that signals have interrupted */
 #define MOVES_MAX   1024      /* threads that are moved out of windows during one stop */
-#define SYNC_CORE   32	      /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
 
 /* Linux include/uapi/linux/fs.h, v6.11: struct procmap_query, PROCMAP_QUERY */
 struct map_query {
@@ -74,7 +71,6 @@ struct work {
 	} stacks[STACKS_MAX];
 	uint32_t nstacks;
 	struct iovec ours[2 * WINDOWS_BATCH], theirs[2 * WINDOWS_BATCH];
-	uint8_t frame[ARCH_FRAME_MAX];
 };
 
 static const struct window_row *row_of(const struct work *w, uint32_t i)
@@ -486,30 +482,6 @@ bool windows_is_there(const struct windows_journal *j, int mem_fd)
 	       memcmp(magic, j->magic, sizeof(magic)) == 0;
 }
 
-/*
- * Makes all CPUs fetch the new code; a process whose threads all stood still hardly needs it. Only
- * the tracer does it: when it was killed in such a call, the thread still needs the frame. A filter
- * that the process has got since it was entered might kill it for the call. A child that has just
- * been born has executed nothing of it.
- */
-static void barrier_make(struct work *w)
-{
-	const uint64_t args[6] = {SYNC_CORE};
-	struct windows_journal *j = w->job->journal;
-	struct remote r = {.tid = w->held.threads[0].tid,
-			   .mem_fd = w->job->mem_fd,
-			   .code = j->call,
-			   .frame = j->frame,
-			   .buf = w->frame};
-	int64_t value;
-
-	if (!j->has_barrier || j->tracer != getpid() || w->job->pid != j->pid ||
-	    !(j->suspends ? seize_suspend(r.tid) : proc_status_field(r.tid, "Seccomp") == 0))
-		return;
-	if (!remote_call(&r, SYS_membarrier, args, &value) && r.is_left)
-		j->has_barrier = false;
-}
-
 /* The kernel has refused row i: what was written of its group is taken back in the same stop. */
 static void group_undo(struct work *w, uint32_t i)
 {
@@ -541,11 +513,18 @@ static uint64_t write_end(const struct work *w)
 }
 
 /*
- * Writes what is to be changed; false: nothing is. The first write to a page gives the process a
- * copy of its own, which takes longest. It is made here and not before the stop: what is written to
- * a process that runs can meet a breakpoint, or a window, that another tracer writes there.
+ * Writes what is to be changed. The first write to a page gives the process a copy of its own,
+ * which takes longest. It is made here and not before the stop: what is written to a process that
+ * runs can meet a breakpoint, or a window, that another tracer writes there.
+ *
+ * No thread executes old code afterwards, and none has to call membarrier(2) for it, for which it
+ * would need a CPU while all stand still. All of them were off their CPUs when this was written: a
+ * request of ptrace(2) waits until its thread is, and letting one go is such a request. A CPU that
+ * gets one of them again comes from another process, and loads the address of the page tables, or
+ * from a thread of the kernel, and then synchronizes itself for a process that has registered (as
+ * patch/threads.c has it do): Linux Documentation/features/sched/membarrier-sync-core.
  */
-static bool all_write(struct work *w)
+static void all_write(struct work *w)
 {
 	struct windows_job *job = w->job;
 	uint64_t until = job->write_ns ? now_ns() + job->write_ns : write_end(w);
@@ -565,7 +544,6 @@ static bool all_write(struct work *w)
 			group_undo(w, i);
 		}
 	}
-	return n > 0;
 }
 
 /*
@@ -602,8 +580,7 @@ static enum windows_result work_do(struct work *w)
 	groups_settle(w);
 	threads_move(w);
 	groups_settle(w);
-	if (all_write(w))
-		barrier_make(w);
+	all_write(w);
 	return WINDOWS_DONE;
 }
 

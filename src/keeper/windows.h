@@ -38,9 +38,8 @@ struct windows_journal {
 	uint64_t region_size; /* up to the switch page */
 	uint64_t head_size;   /* of the mapping that begins at region, which the process shares */
 	taddr call, frame;    /* for remote calls (target/remote.h) */
-	int32_t pid, tracer;
-	bool suspends;	  /* seccomp is suspended */
-	bool has_barrier; /* the process has registered for membarrier(2) */
+	int32_t pid;
+	bool suspends; /* seccomp is suspended */
 	uint32_t nrows;
 	struct window_row rows[];
 };

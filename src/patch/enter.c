@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,18 +28,9 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-#ifndef PTRACE_GET_RSEQ_CONFIGURATION /* Linux 90f093fa8ea4, v5.13 */
-#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
-#endif
-#define RSEQ_CPU_ID    4  /* of struct rseq */
 #define RELAYS_NAME_AT 64 /* in the page of the switch, while the relays are mapped */
 #define SLACK_SIZE     32 /* bytes of zeros at the end of a page, with room to spare */
 #define ROWS_CHUNK     64 /* rows of the table that are written at once */
-
-struct rseq_config { /* struct ptrace_rseq_configuration */
-	uint64_t pointer;
-	uint32_t size, signature, flags, pad;
-};
 
 struct enter {
 	struct patch *p;
@@ -117,7 +107,7 @@ static struct err *frame_borrow(struct enter *t)
 		t->remote.tid = t->held.threads[i].tid;
 		t->remote.frame = at;
 		t->has_frame = true;
-		return NULL;
+		return refuse_thread(t->p->pid, t->remote.tid);
 	}
 	return err_hint(err_code(err_new("no thread of process %d has room on its stack for a call",
 					 (int)t->p->pid),
@@ -315,40 +305,6 @@ static struct err *head_write(struct enter *t)
 	return NULL;
 }
 
-/* False: the thread has none. */
-static bool rseq_ask(pid_t tid, int64_t *ret)
-{
-	struct rseq_config c = {0};
-	struct arch_regs regs;
-
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, (void *)sizeof(c), &c) <= 0 || !c.pointer ||
-	    !arch.regs_read(tid, &regs) || !regs.thread_pointer)
-		return false;
-	*ret = (int64_t)(c.pointer + RSEQ_CPU_ID - regs.thread_pointer);
-	return true;
-}
-
-/*
- * The C library has it at one distance from the thread pointer in all threads. A program that
- * registers it by itself may have it anywhere: where one instruction does not reach, or where
- * another thread has nothing mapped.
- */
-static void rseq_find(struct enter *t)
-{
-	struct patch *p = t->p;
-	bool is_one = true;
-	int64_t offset;
-
-	for (uint32_t i = 0; i < t->held.n && is_one; i++)
-		if (rseq_ask(t->held.threads[i].tid, &offset)) {
-			is_one = offset == (int32_t)offset &&
-				 (!p->has_rseq || p->rseq_offset == offset);
-			p->has_rseq = true;
-			p->rseq_offset = offset;
-		}
-	p->has_rseq &= is_one;
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static struct err *threads_hold(struct enter *t)
@@ -397,13 +353,14 @@ static struct err *filters_suspend(struct enter *t)
 		       : refuse_hold(t->p->pid, true, tid, sys);
 }
 
-/* Holds the process; a thread of it can make calls then. */
+/*
+ * Holds the process; a thread of it can make calls then. Whether the others could is asked when
+ * they run again (threads_ask()).
+ */
 static struct err *calls_begin(struct enter *t)
 {
 	struct err *e = threads_hold(t);
 
-	for (uint32_t i = 0; i < t->held.n && !e; i++)
-		e = refuse_thread(t->p->pid, t->held.threads[i].tid);
 	if (!e)
 		e = proc_maps_read(t->p->pid, &t->maps);
 	if (!e)
@@ -422,8 +379,7 @@ static void calls_end(struct enter *t)
 
 	borrowed_give_back(t);
 	seize_release(&t->held);
-	if (since)
-		p->longest_stop_ns = MAX(p->longest_stop_ns, now_ns() - since);
+	stop_count(p, since ? now_ns() - since : 0);
 	proc_maps_deinit(&t->maps);
 }
 
@@ -442,8 +398,6 @@ static struct err *enter_held(struct enter *t)
 		e = head_write(t);
 	if (e)
 		region_unmap(t);
-	else
-		rseq_find(t);
 	if (!e)
 		relays_map(t->p, &t->remote, t->region + t->near_size + REGION_PRIVATE,
 			   t->region + t->near_size + RELAYS_NAME_AT);

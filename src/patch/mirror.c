@@ -140,8 +140,6 @@ static struct err *mirror_call(struct mirroring *t, const char *name, long nr,
 	if (t->remote.is_left || !remote_call(&t->remote, nr, args, &value))
 		value = -(errno ? errno : EIO);
 	t->p->is_left |= t->remote.is_left;
-	if (t->remote.is_left)
-		t->p->journal->has_barrier = false; /* it would use the same frame */
 	if ((uint64_t)value == want)
 		return NULL;
 	return t->remote.is_dispatched
@@ -295,8 +293,7 @@ static void mirror_release(struct mirroring *t)
 	uint64_t since = t->held.since_ns;
 
 	seize_release(&t->held);
-	if (since)
-		t->p->longest_stop_ns = MAX(t->p->longest_stop_ns, now_ns() - since);
+	stop_count(t->p, since ? now_ns() - since : 0);
 }
 
 /* Takes a mirror away again; one that stays has nothing that leads there. */

@@ -110,6 +110,18 @@ pid_t patch_pid(const struct patch *p);
 /* The process has ended, or executes another program: its windows are gone with its memory. */
 bool patch_is_gone(const struct patch *p);
 
+/*
+ * What the C library has in the blocks of threads, to which their thread pointers point: each
+ * thread is held alone, while the others run.
+ */
+struct patch_blocks {
+	bool has_tid;	 /* the thread's id, at one offset in all of them: */
+	int32_t tid_off; /* bytes from the thread pointer */
+	bool lacks_one;	 /* a thread has no block yet */
+};
+/* False: threads cannot be held. One that does not stop has no id that is known. */
+bool patch_blocks_read(pid_t pid, struct patch_blocks *ret);
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Where stubs may be placed, in the process, and how many bytes are there. */
@@ -237,7 +249,12 @@ bool patch_stands(const struct patch *p, const struct patch_window *w);
  * nothing is in memory any more, without stopping the process.
  */
 void patch_forget(struct patch *p, const struct patch_window *w, uint32_t n);
-uint64_t patch_longest_stop(const struct patch *p); /* ns that the process stood still at once */
+/* How often the process stood still, all of its threads, and for how long. */
+struct patch_stops {
+	uint32_t n;
+	uint64_t total_ns, longest_ns;
+};
+const struct patch_stops *patch_stops(const struct patch *p);
 
 /* ---- other processes ------------------------------------------------------------------------- */
 

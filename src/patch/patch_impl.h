@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/vec.h"
 #include "keeper/windows.h"
 #include "patch/patch.h"
 
@@ -62,7 +63,7 @@ struct patch {
 	uint32_t next_row;
 	struct windows_left left; /* children that keep windows which were taken back */
 	uint64_t busy_ns, write_ns;
-	uint64_t longest_stop_ns;
+	struct patch_stops stops;
 };
 
 /* Runs a function in a thread of its own, which takes no signals. */
@@ -95,10 +96,18 @@ bool seccomp_is_on(pid_t pid);
 
 /* Fills the region's address, the descriptor of the region, and what p says of the process. */
 MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o);
+/* The process has stood still for so long; 0: it has not. */
+void stop_count(struct patch *p, uint64_t ns);
 /* Unmaps the region, into which no window has ever led. What fails leaves it mapped. */
 void region_leave(struct patch *p);
-/* threads.c: whether each thread of the process can run what the region will have. */
+/*
+ * threads.c: whether each thread of the process can run what the region will have; where their rseq
+ * areas are.
+ */
 MUST_CHECK struct err *threads_ask(struct patch *p, const struct patch_opts *o);
+/* Adds the ids of all threads, in the order in which they have begun. */
+typedef VEC(pid_t) tid_vec;
+MUST_CHECK struct err *threads_list(pid_t pid, tid_vec *ret);
 /* Whether the region is mapped there, or a mirror, and not what another program has there. */
 bool region_is_at(const struct patch *p, taddr at);
 /* Code could not be written, with this errno. */

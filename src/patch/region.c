@@ -34,7 +34,6 @@ static struct err *journal_create(struct patch *p, uint32_t nrows)
 	}
 	p->journal->id = atomic_fetch_add(&last_id, 1) + 1;
 	p->journal->pid = p->pid;
-	p->journal->tracer = getpid();
 	p->journal->nrows = nrows;
 	return NULL;
 }
@@ -154,9 +153,16 @@ uint32_t patch_room(const struct patch *p)
 	return p->journal->nrows - patch_count(p);
 }
 
-uint64_t patch_longest_stop(const struct patch *p)
+const struct patch_stops *patch_stops(const struct patch *p)
 {
-	return p->longest_stop_ns;
+	return &p->stops;
+}
+
+void stop_count(struct patch *p, uint64_t ns)
+{
+	p->stops.n += ns > 0;
+	p->stops.total_ns += ns;
+	p->stops.longest_ns = MAX(p->stops.longest_ns, ns);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

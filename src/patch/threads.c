@@ -5,19 +5,22 @@
  *
  * The kernel answers nobody but the thread, so each makes two calls, with the code and the frame of
  * the region; the first one registers the process for membarrier(2), too. One thread is held at a
- * time, for these calls; all others run.
+ * time, for these calls, and while it is looked where its rseq area is; all others run.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
 #include "arch/patch.h"
 #include "base/vec.h"
 #include "kernel/sys.h"
 #include "patch/patch_impl.h"
+#include "target/ident.h"
 #include "target/remote.h"
 #include "target/seize.h"
 
@@ -27,13 +30,25 @@
 #define FRAME_LEAST	   2048 /* what the frame of a signal takes where the kernel does not say */
 #define ANSWER_AT	   64	/* in the page of the switch */
 #define REGISTER_SYNC_CORE 64	/* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
+#define ASLEEP_TRIED	   16	/* threads that are looked at for one that sleeps */
+#define RSEQ_CPU_ID	   4	/* of struct rseq */
+
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION /* Linux 90f093fa8ea4, v5.13 */
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
+struct rseq_config { /* struct ptrace_rseq_configuration */
+	uint64_t pointer;
+	uint32_t size, signature, flags, pad;
+};
 
 struct asking {
 	struct patch *p;
 	uint32_t stack_size;
-	VEC(pid_t) tids;
+	tid_vec tids;
 	uint32_t i; /* the next one */
 	bool is_busy, is_registered;
+	bool has_rseqs; /* whoever has an rseq area has it at p->rseq_offset, so far */
 	struct seized held;
 	struct remote remote;
 	struct err *e;
@@ -64,9 +79,10 @@ static bool answer_get(struct asking *a, long nr, const uint64_t args[6], void *
 }
 
 /*
- * Registers the process for membarrier(2), by one thread while the others run: in a process with
- * several threads the kernel waits for a grace period meanwhile, which takes some milliseconds. A
- * kernel may lack it.
+ * Registers the process for membarrier(2), of which the kernel takes note whenever a CPU gets one
+ * of its threads (all_write() in keeper/windows.c). One thread does it, while the others run: in a
+ * process with several threads the kernel waits for a grace period meanwhile, which takes some
+ * milliseconds. A kernel may lack it.
  */
 static void process_register(struct asking *a)
 {
@@ -74,7 +90,6 @@ static void process_register(struct asking *a)
 	int64_t value = -1;
 
 	if (remote_call(&a->remote, SYS_membarrier, args, &value)) {
-		a->p->journal->has_barrier = value == 0;
 		a->is_registered = true;
 		return;
 	}
@@ -83,6 +98,36 @@ static void process_register(struct asking *a)
 		a->e = refuse_dispatch(a->p->pid);
 	else if (a->remote.is_left)
 		a->e = refuse_call(a->p->pid, "membarrier", errno ? errno : EIO);
+}
+
+/* False: the thread has none. */
+static bool rseq_ask(pid_t tid, int64_t *ret)
+{
+	struct rseq_config c = {0};
+	struct arch_regs regs;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, (void *)sizeof(c), &c) <= 0 || !c.pointer ||
+	    !arch.regs_read(tid, &regs) || !regs.thread_pointer)
+		return false;
+	*ret = (int64_t)(c.pointer + RSEQ_CPU_ID - regs.thread_pointer);
+	return true;
+}
+
+/*
+ * The C library has it at one distance from the thread pointer in all threads. A program that
+ * registers it by itself may have it anywhere: where one instruction does not reach, or where
+ * another thread has nothing mapped.
+ */
+static void rseq_note(struct asking *a, pid_t tid)
+{
+	struct patch *p = a->p;
+	int64_t offset;
+
+	if (!rseq_ask(tid, &offset))
+		return;
+	a->has_rseqs &= offset == (int32_t)offset && (!p->has_rseq || p->rseq_offset == offset);
+	p->has_rseq = true;
+	p->rseq_offset = offset;
 }
 
 static void thread_ask(struct asking *a, pid_t tid)
@@ -102,6 +147,7 @@ static void thread_ask(struct asking *a, pid_t tid)
 		process_register(a);
 	if (a->e)
 		return;
+	rseq_note(a, tid);
 	if (answer_get(a, SYS_prctl, tsc, &mode, sizeof(mode)) && mode == PR_TSC_SIGSEGV)
 		a->e = refuse_tsc(a->p->pid, tid);
 	if (!a->e && a->stack_size &&
@@ -135,21 +181,38 @@ static void asking_run(void *ctx)
 	}
 }
 
-static struct err *threads_list(struct asking *a)
+/*
+ * The first thread that is asked waits for the grace period. It is one that sleeps anyway: a
+ * program's first thread may be the one that does all of its work.
+ */
+static void asleep_first(struct asking *a)
+{
+	for (uint32_t n = 0; n < ASLEEP_TRIED && n + 1 < a->tids.len; n++) {
+		pid_t *tid = &a->tids.data[a->tids.len - 1 - n], first = a->tids.data[0];
+
+		if (!proc_is_sleeping(*tid))
+			continue;
+		a->tids.data[0] = *tid;
+		*tid = first;
+		return;
+	}
+}
+
+struct err *threads_list(pid_t pid, tid_vec *ret)
 {
 	char path[64];
 	const struct dirent *d;
 	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)a->p->pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir)
-		return errno == ENOENT ? refuse_gone(a->p->pid)
-				       : err_sys(errno, "cannot list the threads of process %d",
-						 (int)a->p->pid);
+		return errno == ENOENT
+			       ? refuse_gone(pid)
+			       : err_sys(errno, "cannot list the threads of process %d", (int)pid);
 	while ((d = readdir(dir)))
 		if (d->d_name[0] != '.')
-			vec_push(&a->tids, (pid_t)strtol(d->d_name, NULL, 10));
+			vec_push(ret, (pid_t)strtol(d->d_name, NULL, 10));
 	(void)closedir(dir);
 	return NULL;
 }
@@ -157,10 +220,11 @@ static struct err *threads_list(struct asking *a)
 /* A thread that begins meanwhile has from its maker whether it may read the counter. */
 struct err *threads_ask(struct patch *p, const struct patch_opts *o)
 {
-	struct asking a = {.p = p, .stack_size = o->stack_size};
+	struct asking a = {.p = p, .stack_size = o->stack_size, .has_rseqs = true};
 	uint64_t until = now_ns() + p->busy_ns;
-	struct err *e = threads_list(&a);
+	struct err *e = threads_list(p->pid, &a.tids);
 
+	asleep_first(&a);
 	a.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
 	if (!e)
 		e = worker_run(asking_run, &a);
@@ -168,6 +232,7 @@ struct err *threads_ask(struct patch *p, const struct patch_opts *o)
 		e = worker_run(asking_run, &a);
 	if (!e && a.is_busy)
 		a.e = refuse_busy(p->pid, a.tids.data[a.i]);
+	p->has_rseq &= a.has_rseqs;
 	vec_deinit(&a.tids);
 	free(a.remote.buf);
 	return e ? e : a.e;

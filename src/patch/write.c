@@ -41,7 +41,7 @@ static struct err *change_do(struct patch *p, struct change *c, const atomic_int
 			   (c->result == WINDOWS_BUSY && is_interrupted && *is_interrupted));
 	if (e || *ret_over)
 		return e;
-	p->longest_stop_ns = MAX(p->longest_stop_ns, c->job.stop_ns);
+	stop_count(p, c->job.stop_ns);
 	switch (c->result) {
 	case WINDOWS_DONE:
 	case WINDOWS_GONE: break;

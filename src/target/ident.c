@@ -97,6 +97,11 @@ bool proc_is_running(pid_t pid)
 	return state_is(pid, ") R");
 }
 
+bool proc_is_sleeping(pid_t pid)
+{
+	return state_is(pid, ") S");
+}
+
 bool proc_is_stopped(pid_t pid)
 {
 	return state_is(pid, ") T");

@@ -44,6 +44,7 @@ bool proc_started(pid_t pid, uint64_t *ret_start);
 bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start);
 /* Whether this thread uses a CPU, or waits for one, at this moment. Async-signal-safe. */
 bool proc_is_running(pid_t pid);
+bool proc_is_sleeping(pid_t pid); /* waits for something, and can be interrupted */
 /* Whether a signal has stopped its first thread. Async-signal-safe. */
 bool proc_is_stopped(pid_t pid);
 /* Whether two processes, or threads, have one memory, as after vfork(). */

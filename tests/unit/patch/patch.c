@@ -99,7 +99,7 @@ static void test_life(void)
 		}
 	}
 	ok(calls_await(500), "a hundred cycles of taking back and writing");
-	printf("# longest stop %.3f ms\n", (double)patch_longest_stop(p) / 1e6);
+	printf("# longest stop %.3f ms\n", (double)patch_stops(p)->longest_ns / 1e6);
 	patch_close(p);
 	ok(victim_is_clean(pid), "all is as it was");
 	ok(calls_await(500), "and the process runs on");
@@ -195,7 +195,7 @@ static void test_rseq(void)
 	e = patch_open(pid, &o, &p);
 	ok(!e && !patch_rseq_offset(p, &off), "a number that no instruction reaches is not read %s",
 	   text(e));
-	ok(!e && patch_longest_stop(p) > 0, "that it stood still for the way in is counted");
+	ok(!e && patch_stops(p)->longest_ns > 0, "that it stood still for the way in is counted");
 	patch_close(p);
 	is_int(victim_end(pid), 0, "the process runs on");
 }
@@ -1160,7 +1160,7 @@ static void test_stops(void)
 		ok(!e && all_are(s, PATCH_IN), "%u threads are held %s", nsleepers,
 		   e ? err_text(e) : "");
 		printf("# longest stop with %u threads: %.3f ms\n", nsleepers,
-		       (double)patch_longest_stop(p) / 1e6);
+		       (double)patch_stops(p)->longest_ns / 1e6);
 		err_destroy(e);
 		patch_close(p);
 		is_int(victim_end(pid), 0, "and go on");
