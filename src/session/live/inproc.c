@@ -398,10 +398,23 @@ void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const stru
 	strbuf_deinit(&text);
 }
 
-/* Says how many places of a process are probed in which way, and why; the first has the rest. */
+/* Whether a clause may get code of the process later. */
+static bool process_may_get_more(const struct division *d, uint32_t process)
+{
+	for (uint32_t i = 0; i < d->nclauses; i++)
+		if (d->is_later[process * d->nclauses + i])
+			return true;
+	return false;
+}
+
+/*
+ * Says how many places of a process are probed in which way, and why; the first has the rest. Of
+ * several targets, pid$target means the first one only.
+ */
 static void division_tell(const struct division *d, uint32_t process)
 {
 	VEC(const char *) lacks = {0}, relayed = {0};
+	pid_t pid = d->processes.data[process].pid;
 
 	for (uint32_t i = 0; i < d->candidates.len; i++)
 		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++) {
@@ -412,10 +425,13 @@ static void division_tell(const struct division *d, uint32_t process)
 			vec_push(&lacks, c->lacks[k]);
 			vec_push(&relayed, c->relayed[k]);
 		}
-	live_tell_places(d->live, d->processes.data[process].pid,
-			 division_count(d, process, SITE_NATIVE),
-			 &(struct live_whys){lacks.data, lacks.len},
-			 &(struct live_whys){relayed.data, relayed.len});
+	if (lacks.len || process_may_get_more(d, process))
+		live_tell_places(d->live, pid, division_count(d, process, SITE_NATIVE),
+				 &(struct live_whys){lacks.data, lacks.len},
+				 &(struct live_whys){relayed.data, relayed.len});
+	else
+		report_adjusted(d->live->report, "no description means a place in process %d",
+				(int)pid);
 	vec_deinit(&lacks);
 	vec_deinit(&relayed);
 }

@@ -106,6 +106,16 @@ def refuses(a, c):
     check("refused: it ends well", d.end(), 0)
 
 
+def first_only(a, b):
+    """pid$target means the first of several targets: of the other one no places are counted, but that there are none is said."""
+    tracer = Tracer("auto", "pid$target:a.out:six:entry { @[pid] = count(); }", [a, b])
+    a.call(2), b.call(3)
+    got, places = tracer.end()
+    check("the first only: what fires", got, [f"{a.pid} 2"])
+    check("the first only: places", places, {a.pid: (1, 0)})
+    check("the first only: the other", f"no description means a place in process {b.pid}\n" in tracer.err or tracer.err, True)
+
+
 def ends_all(a, b):
     """exit() in one process ends the session of both, with its status."""
     tracer = Tracer("all", "pidA:a.out:six:entry { @ = count(); } pidB:a.out:add:entry /arg0 == 2/ { exit(7); }", [a, b])
@@ -192,6 +202,7 @@ both("a variable of all", "pid*:a.out:six:entry,pid*:a.out:other:entry { n++; @[
      lambda n, k: n == 0)
 both("a variable of one", "pidA:a.out:six:entry { n++; @[n] = count(); } pidB:a.out:six:entry { @b = count(); }", [a, b], [2, 3], ["1 1", "2 1", "3"])
 refuses(a, c)
+first_only(a, b)
 ends_all(a, c)
 one_ends(b)
 killed([a, b, c])
