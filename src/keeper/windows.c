@@ -381,13 +381,29 @@ static void words_check(struct work *w, uint32_t n)
  * Reads words of a stack. The id of the process itself is of no use: when its first thread has
  * ended, the kernel finds no memory by it. Some containers forbid the call.
  */
-static ssize_t stack_read(struct work *w, taddr at)
+static ssize_t stack_read(struct work *w, taddr at, size_t size)
 {
-	struct iovec ours = {w->words + 4, STACK_WORDS * 8};
-	struct iovec theirs = {(void *)at, STACK_WORDS * 8};
+	struct iovec ours = {w->words + 4, size};
+	struct iovec theirs = {(void *)at, size};
 	ssize_t got = process_vm_readv(w->held.threads[0].tid, &ours, 1, &theirs, 1, 0);
 
 	return got < 0 ? pread(w->job->mem_fd, ours.iov_base, ours.iov_len, (off_t)at) : got;
+}
+
+/*
+ * Where memory of ours begins above an address, which is no stack, although the kernel may have put
+ * one right below it: it would take long to read, and what clauses have written there may look like
+ * addresses of windows.
+ */
+static taddr own_begin(const struct work *w, taddr at)
+{
+	const struct windows_journal *j = w->job->journal;
+	taddr begin = UINT64_MAX;
+
+	for (uint32_t i = 0; i < MIN(j->nown, (uint32_t)WINDOWS_OWN_MAX); i++)
+		if (j->own[i].hi > j->own[i].lo && j->own[i].lo > at)
+			begin = MIN(begin, j->own[i].lo);
+	return begin;
 }
 
 /*
@@ -416,22 +432,23 @@ static taddr stack_end(const struct work *w, taddr at)
 /* Most stacks are read at once: only of others it is asked where they end. */
 static void stack_check(struct work *w, uint32_t k)
 {
-	taddr at = w->stacks[k].from, end = at + STACK_WORDS * 8;
+	taddr at = w->stacks[k].from, own = own_begin(w, at), end = MIN(at + STACK_WORDS * 8, own);
 	bool is_end_known = false;
-	ssize_t got;
+	ssize_t got, size;
 
 	memset(w->words, 0, 4 * sizeof(*w->words));
 	while (at < end) {
-		got = stack_read(w, at);
+		size = (ssize_t)MIN(end - at, (taddr)STACK_WORDS * 8);
+		got = stack_read(w, at, (size_t)size);
 		if (got < 8)
 			break;
 		at += (taddr)got & ~7ull;
 		w->stacks[k].to = at;
 		words_check(w, (uint32_t)got / 8);
-		if (got < STACK_WORDS * 8)
+		if (got < size || size < STACK_WORDS * 8)
 			break;
 		if (!is_end_known)
-			end = stack_end(w, w->stacks[k].from);
+			end = MIN(stack_end(w, w->stacks[k].from), own);
 		is_end_known = true;
 		memcpy(w->words, w->words + STACK_WORDS, 4 * sizeof(*w->words));
 	}

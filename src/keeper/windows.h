@@ -30,6 +30,12 @@ struct window_row {
 	bool is_used, is_call;
 };
 
+/* Memory that a process has of us: the region, its data where they lie apart, and mirrors. */
+#define WINDOWS_OWN_MAX 18
+struct windows_range {
+	taddr lo, hi;
+};
+
 struct windows_journal {
 	uint64_t id;
 	/* in memory that no other process shares: children can write to what is at region */
@@ -40,6 +46,8 @@ struct windows_journal {
 	taddr call, frame;    /* for remote calls (target/remote.h) */
 	int32_t pid;
 	bool suspends; /* seccomp is suspended */
+	uint32_t nown; /* is raised when the row is filled */
+	struct windows_range own[WINDOWS_OWN_MAX];
 	uint32_t nrows;
 	struct window_row rows[];
 };

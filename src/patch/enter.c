@@ -292,6 +292,9 @@ static struct err *head_write(struct enter *t)
 	p->journal->head_size = p->head_size;
 	p->journal->call = t->region + p->head_size;
 	p->journal->frame = t->region + t->near_size + PATCH_PAGE;
+	own_add(p, t->region, t->near_size + REGION_PRIVATE);
+	if (t->has_data)
+		own_add(p, p->data, p->data_size);
 	_Static_assert(SLACK_SIZE <= WINDOWS_MAGIC_AT &&
 			       WINDOWS_MAGIC_AT + WINDOWS_MAGIC_SIZE <= CALL_ROOM,
 		       "the magic stands behind the code");

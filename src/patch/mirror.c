@@ -364,6 +364,7 @@ static struct err *mirror_add(struct patch *p, taddr lo, taddr hi, const atomic_
 		return e ? e : t.e;
 	}
 	p->mirrors[p->nmirrors++] = t.at;
+	own_add(p, t.at, mirror_span(p));
 	return NULL;
 }
 

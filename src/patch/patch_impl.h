@@ -96,6 +96,8 @@ bool seccomp_is_on(pid_t pid);
 
 /* Fills the region's address, the descriptor of the region, and what p says of the process. */
 MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o);
+/* Notes memory that the process has mapped for us: its stacks end before it. */
+void own_add(struct patch *p, taddr at, uint64_t size);
 /* The process has stood still for so long; 0: it has not. */
 void stop_count(struct patch *p, uint64_t ns);
 /* Unmaps the region, into which no window has ever led. What fails leaves it mapped. */

@@ -38,6 +38,15 @@ static struct err *journal_create(struct patch *p, uint32_t nrows)
 	return NULL;
 }
 
+void own_add(struct patch *p, taddr at, uint64_t size)
+{
+	struct windows_journal *j = p->journal;
+
+	_Static_assert(WINDOWS_OWN_MAX >= PATCH_MIRRORS_MAX + 2, "the region, its data, mirrors");
+	j->own[j->nown] = (struct windows_range){at, at + size};
+	__atomic_store_n(&j->nown, j->nown + 1, __ATOMIC_RELEASE);
+}
+
 static void patch_free(struct patch *p)
 {
 	if (p->journal)

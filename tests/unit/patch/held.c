@@ -362,6 +362,76 @@ static void test_stack_below(void)
 	is_int(victim_end(pid), 0, "the process ends well");
 }
 
+/* Where the process has its data: mapped for itself, and nothing of it can be executed. */
+static taddr data_find(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long lo = 0, end;
+	char line[512];
+
+	while (f && !lo && fgets(line, sizeof(line), f))
+		if (!strstr(line, "rw-s") || !strstr(line, "/dev/zero") ||
+		    sscanf(line, "%lx-%lx", &lo, &end) != 2 || end - lo < PATCH_REACH)
+			lo = 0;
+	if (f)
+		(void)fclose(f);
+	return lo;
+}
+
+/* A thread has its stack right below the data, and begins when these are there. */
+static void below_data_run(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	taddr data;
+	void *at;
+
+	(void)await(&shared->go, 1);
+	data = data_find();
+	if (!data)
+		_exit(3);
+	at = mmap((void *)(uintptr_t)(data - PART), PART, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	(void)pthread_attr_init(&attr);
+	if (at == MAP_FAILED || pthread_attr_setstack(&attr, at, PART) ||
+	    pthread_create(&t, &attr, sleeper_run, NULL))
+		_exit(4);
+	(void)pthread_join(t, NULL);
+}
+
+/* Data that are too large for the room within reach lie elsewhere. They are no part of a stack. */
+static void test_stack_below_data(void)
+{
+	static taddr word; /* not on the stack, of which a child has a copy */
+	pid_t pid = victim_start(below_data_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+
+	o.data_size = PATCH_REACH + 4096ull;
+	e = patch_open(pid, &o, &p);
+	if (e && strstr(err_text(e), "Cannot allocate memory")) {
+		ok(true, "data elsewhere # SKIP there is no memory for them");
+		err_destroy(e);
+		(void)kill(pid, SIGKILL);
+		(void)victim_end(pid);
+		return;
+	}
+	word = (taddr)victim_add_window + 3;
+	if (!e)
+		e = patch_data_write(p, 4096, &word, sizeof(word));
+	ok(is_fine(e), "a process has its data far from its code");
+	for (uint32_t i = 0; i < V_COUNT; i++)
+		windows[i].stub = patch_code_addr(p);
+	shared->go = 1;
+	ok(await(&shared->is_ready, 1), "a thread has its stack right below them");
+	e = patch_write(p, windows, 1, NULL, s);
+	ok(is_fine(e) && s[V_ADD] == PATCH_IN, "what they say holds no window back");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "the process ends well");
+}
+
 /* ---- user dispatch --------------------------------------------------------------------------- */
 
 static void on_sigsys(int sig)
@@ -583,6 +653,7 @@ int main(void)
 	test_later();
 	test_stack_ends();
 	test_stack_below();
+	test_stack_below_data();
 	test_dispatch();
 	test_alternate();
 	test_keeper();
