@@ -2,9 +2,11 @@
 /*
  * The way into a process: a thread of it maps the region.
  *
- * The first calls have no code of ours to run on. They borrow the unused end of the last page of
- * executable memory, which the vDSO has and most files, for the few bytes of arch_patch->call_code,
- * and memory below the thread's stack for the frame. Both get their bytes back.
+ * These calls have no code of ours to run on. They borrow the unused end of the last page of
+ * executable memory, which the vDSO has and most files, for the few bytes of arch_patch->call_code.
+ * The first one keeps the place; it borrows memory below the thread's stack for its frame, and all
+ * threads are held for it. The frames of the others lie in that place, and the other threads run.
+ * What is borrowed gets its bytes back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,9 +43,11 @@ struct enter {
 	/* what was borrowed */
 	uint8_t *frame_was;
 	bool has_slack, has_frame;
+	bool is_slack_used; /* by a thread that restores itself */
 	taddr region;
-	uint64_t size;	    /* head, code and data */
-	uint64_t near_size; /* of what lies at region before the switch page */
+	uint64_t relays_size; /* of the room behind the private part */
+	uint64_t size;	      /* head, code and data */
+	uint64_t near_size;   /* of what lies at region before the switch page */
 	/* the parts that are mapped: at region, the switch page and what follows, data elsewhere */
 	bool has_shared, has_private, has_data;
 	bool is_busy; /* a thread did not stop */
@@ -116,7 +120,7 @@ static struct err *frame_borrow(struct enter *t)
 }
 
 /* Whether a thread still restores itself there, after a call in which a tracer was killed. */
-static bool slack_is_used(const struct enter *t)
+static bool slack_find_used(const struct enter *t)
 {
 	struct arch_words w;
 
@@ -127,19 +131,24 @@ static bool slack_is_used(const struct enter *t)
 	return false;
 }
 
-/* A thread that could not be stopped again needs both to restore itself. */
-static void borrowed_give_back(struct enter *t)
+/* A thread that could not be stopped again needs the frame to restore itself. */
+static void frame_give_back(struct enter *t)
+{
+	if (t->has_frame && !t->remote.is_left)
+		(void)!pwrite(t->p->mem_fd, t->frame_was, ARCH_FRAME_MAX, (off_t)t->remote.frame);
+	t->has_frame = false;
+}
+
+/* The same for the code, which is where nobody else executes anything. */
+static void slack_give_back(struct enter *t)
 {
 	const uint8_t zeros[SLACK_SIZE] = {0};
 
-	if (t->remote.is_left)
-		return;
-	if (t->has_frame)
-		(void)!pwrite(t->p->mem_fd, t->frame_was, ARCH_FRAME_MAX, (off_t)t->remote.frame);
-	if (t->has_slack && !slack_is_used(t) &&
+	if (t->has_slack && !t->remote.is_left && !t->is_slack_used &&
 	    pwrite(t->p->mem_fd, zeros, arch_patch->call_size, (off_t)t->remote.code) < 0)
 		(void)remote_write(t->held.threads[0].tid, t->p->mem_fd, t->remote.code, zeros,
 				   arch_patch->call_size);
+	t->has_slack = false;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -162,20 +171,32 @@ static int64_t call_map(struct enter *t, taddr at, uint64_t size, uint64_t prot,
 }
 
 /*
- * There is room for the code alone: all is mapped where the kernel likes, and the head moves from
- * there to a place that was kept for it and the code.
+ * Keeps the place: nobody else maps anything there from then on, and the frame of other calls has
+ * memory of its own. All threads are held for this call alone, because the frame of it lies below
+ * the stack of the thread that makes it, where memory may be that of another stack, as of small
+ * ones of coroutines.
  */
-static struct err *parts_map(struct enter *t)
+static struct err *place_reserve(struct enter *t)
 {
-	uint64_t head = t->p->head_size, code = head + t->p->code_size;
-	taddr all;
-	int64_t r = call_map(t, t->region, t->near_size + REGION_PRIVATE, PROT_NONE,
-			     MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE);
+	int64_t r = call_map(t, t->region, t->near_size + REGION_PRIVATE + t->relays_size,
+			     PROT_READ, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE);
 
 	if (r != (int64_t)t->region)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 	t->has_shared = t->has_private = true;
-	r = call_map(t, 0, t->size, PROT_READ, MAP_SHARED);
+	return NULL;
+}
+
+/*
+ * There is room for the code alone: all is mapped where the kernel likes, and the head moves from
+ * there to its place.
+ */
+static struct err *parts_map(struct enter *t)
+{
+	uint64_t head = t->p->head_size, code = head + t->p->code_size;
+	int64_t r = call_map(t, 0, t->size, PROT_READ, MAP_SHARED);
+	taddr all;
+
 	if (r < 0)
 		return refuse_call(t->p->pid, "mmap", (int)-r);
 	all = (taddr)r;
@@ -190,19 +211,18 @@ static struct err *parts_map(struct enter *t)
 
 static struct err *whole_map(struct enter *t)
 {
-	int64_t r = call_map(t, t->region, t->size, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE);
+	int64_t r = call_map(t, t->region, t->size, PROT_READ, MAP_SHARED | MAP_FIXED);
 
-	t->has_shared = r == (int64_t)t->region;
 	t->p->data = t->region + t->p->head_size + t->p->code_size;
-	return t->has_shared ? NULL : refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+	return r == (int64_t)t->region ? NULL
+				       : refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 }
 
 static struct err *region_map(struct enter *t)
 {
 	taddr own = t->region + t->near_size; /* the switch page, and what follows */
 	taddr code = t->region + t->p->head_size;
-	bool is_whole = t->near_size == t->size;
-	struct err *e = is_whole ? whole_map(t) : parts_map(t);
+	struct err *e = t->near_size == t->size ? whole_map(t) : parts_map(t);
 	int64_t r;
 
 	if (e)
@@ -213,13 +233,10 @@ static struct err *region_map(struct enter *t)
 	r = t->p->data_size ? enter_call(t, SYS_mprotect, t->p->data, t->p->data_size,
 					 PROT_READ | PROT_WRITE, 0, 0)
 			    : 0;
+	if (!r)
+		r = enter_call(t, SYS_mprotect, own, REGION_PRIVATE, PROT_READ | PROT_WRITE, 0, 0);
 	if (r)
 		return refuse_call(t->p->pid, "mprotect", (int)-r);
-	r = call_map(t, own, REGION_PRIVATE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | (is_whole ? MAP_FIXED_NOREPLACE : MAP_FIXED));
-	if (r != (int64_t)own)
-		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
-	t->has_private = true;
 	r = enter_call(t, SYS_madvise, own, REGION_PRIVATE, MADV_WIPEONFORK, 0, 0);
 	return r ? refuse_call(t->p->pid, "madvise", (int)-r) : NULL;
 }
@@ -236,8 +253,9 @@ static void region_unmap(struct enter *t)
 		(void)enter_call(t, SYS_munmap, t->region + t->near_size, REGION_PRIVATE, 0, 0, 0);
 	if (t->has_data)
 		(void)enter_call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
-	if (t->p->relays && t->p->relays_size)
-		(void)enter_call(t, SYS_munmap, t->p->relays, t->p->relays_size, 0, 0, 0);
+	if (t->relays_size)
+		(void)enter_call(t, SYS_munmap, t->region + t->near_size + REGION_PRIVATE,
+				 t->relays_size, 0, 0, 0);
 }
 
 /* ---- our side -------------------------------------------------------------------------------- */
@@ -368,6 +386,7 @@ static struct err *calls_begin(struct enter *t)
 		e = proc_maps_read(t->p->pid, &t->maps);
 	if (!e)
 		e = slack_borrow(t);
+	t->is_slack_used = t->has_slack && slack_find_used(t);
 	if (!e)
 		e = frame_borrow(t);
 	if (!e)
@@ -375,15 +394,40 @@ static struct err *calls_begin(struct enter *t)
 	return e;
 }
 
+/* All threads but the one that makes calls run again. */
+static void others_release(struct enter *t)
+{
+	uint64_t since = t->held.since_ns;
+
+	frame_give_back(t);
+	if (t->remote.is_left)
+		return;
+	t->remote.frame = t->region + t->near_size + PATCH_PAGE;
+	seize_release_others(&t->held, t->remote.tid);
+	stop_count(t->p, now_ns() - since);
+	t->held.since_ns = 0;
+}
+
 static void calls_end(struct enter *t)
 {
 	struct patch *p = t->p;
 	uint64_t since = t->held.since_ns;
 
-	borrowed_give_back(t);
+	frame_give_back(t);
+	slack_give_back(t);
 	seize_release(&t->held);
 	stop_count(p, since ? now_ns() - since : 0);
 	proc_maps_deinit(&t->maps);
+}
+
+/* Without relays, the room that was kept for them is given back. */
+static void relays_place(struct enter *t)
+{
+	taddr at = t->region + t->near_size + REGION_PRIVATE;
+
+	relays_map(t->p, &t->remote, at, t->region + t->near_size + RELAYS_NAME_AT);
+	if (t->relays_size && !t->p->relays_size)
+		(void)enter_call(t, SYS_munmap, at, t->relays_size, 0, 0, 0);
 }
 
 static struct err *enter_held(struct enter *t)
@@ -392,22 +436,33 @@ static struct err *enter_held(struct enter *t)
 
 	if (!e)
 		e = region_place(t);
-	if (e)
-		return e;
-	e = region_map(t);
+	if (!e)
+		e = place_reserve(t);
+	if (!e) {
+		others_release(t);
+		e = region_map(t);
+	}
 	if (!e)
 		e = region_open(t);
 	if (!e)
 		e = head_write(t);
-	if (e)
-		region_unmap(t);
 	if (!e)
-		relays_map(t->p, &t->remote, t->region + t->near_size + REGION_PRIVATE,
-			   t->region + t->near_size + RELAYS_NAME_AT);
+		relays_place(t);
 	if (e && t->remote.is_dispatched) {
 		err_destroy(e);
 		e = refuse_dispatch(t->p->pid);
 	}
+	return e;
+}
+
+/* Unmaps what there is of the region. */
+static struct err *place_leave(struct enter *t)
+{
+	struct err *e = calls_begin(t);
+
+	if (!e)
+		region_unmap(t);
+	calls_end(t);
 	return e;
 }
 
@@ -418,6 +473,11 @@ static void enter_run(void *ctx)
 	t->is_busy = false;
 	t->e = enter_held(t);
 	calls_end(t);
+	if (!t->e || !t->has_shared || t->remote.is_left)
+		return;
+	/* the frame of these calls cannot be in what they unmap: all are held for them once more */
+	err_destroy(place_leave(t));
+	t->has_shared = t->has_private = t->has_data = t->is_busy = false;
 }
 
 static void enter_deinit(struct enter *t)
@@ -434,6 +494,7 @@ struct err *region_enter(struct patch *p, const struct patch_opts *o)
 
 	head_size_set(p, o);
 	t.size = p->head_size + p->code_size + p->data_size;
+	t.relays_size = p->relays_size;
 	if (getrandom(p->journal->magic, sizeof(p->journal->magic), 0) !=
 	    (ssize_t)sizeof(p->journal->magic))
 		return err_sys(errno, "the kernel has no random numbers");
@@ -480,6 +541,7 @@ void region_leave(struct patch *p)
 	struct enter t = {.p = p,
 			  .region = j->region,
 			  .near_size = j->region_size,
+			  .relays_size = p->relays ? p->relays_size : 0,
 			  .has_shared = true,
 			  .has_private = true};
 	bool is_apart = p->data != j->region + p->head_size + p->code_size;

@@ -247,24 +247,54 @@ static void mirror_unmap(struct mirroring *t)
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-static struct err *thread_choose(struct mirroring *t)
+/* Why the thread, which is held, makes no calls; NULL: it may. */
+static struct err *thread_lack(struct mirroring *t, pid_t tid)
 {
 	const struct windows_journal *j = t->p->journal;
-	struct err *e = refuse_gone(t->p->pid);
+	struct err *e = refuse_thread(t->p->pid, tid);
 
-	for (uint32_t i = 0; i < t->held.n && e; i++) {
-		err_destroy(e);
-		t->remote.tid = t->held.threads[i].tid;
-		e = refuse_thread(t->p->pid, t->remote.tid);
-	}
 	if (!e && !windows_is_there(j, t->p->mem_fd))
 		e = refuse_gone(t->p->pid);
-	if (!e && j->suspends && !seize_suspend(t->remote.tid))
-		e = refuse_hold(t->p->pid, true, t->remote.tid, errno);
+	if (!e && j->suspends && !seize_suspend(tid))
+		e = refuse_hold(t->p->pid, true, tid, errno);
 	/* a filter that it has got since it was entered might end it for a call of ours */
-	if (!e && !j->suspends && proc_status_field(t->remote.tid, "Seccomp") != 0)
-		e = refuse_hold(t->p->pid, false, t->remote.tid, EPERM);
+	if (!e && !j->suspends && proc_status_field(tid, "Seccomp") != 0)
+		e = refuse_hold(t->p->pid, false, tid, EPERM);
 	return e;
+}
+
+/*
+ * Holds a thread that may make calls, while the others run: what it maps is no memory of theirs.
+ * False: none does, with t->e.
+ */
+static bool thread_hold(struct mirroring *t)
+{
+	pid_t pid = t->p->pid;
+	tid_vec tids = {0};
+	bool is_held = false;
+
+	t->e = threads_list(pid, &tids);
+	if (!t->e)
+		t->e = refuse_gone(pid);
+	threads_put_asleep_first(&tids);
+	for (uint32_t i = 0; i < tids.len && !is_held && !t->is_busy; i++) {
+		enum seize_result r = seize_thread(pid, tids.data[i], &t->held);
+
+		if (r != SEIZE_GONE) {
+			err_destroy(t->e);
+			t->e = r == SEIZE_DONE ? thread_lack(t, tids.data[i])
+			       : r == SEIZE_BUSY
+				       ? refuse_busy(pid, tids.data[i])
+				       : refuse_hold(pid, false, tids.data[i], t->held.sys);
+		}
+		t->is_busy = r == SEIZE_BUSY;
+		is_held = r == SEIZE_DONE && !t->e;
+		t->remote.tid = tids.data[i];
+		if (!is_held)
+			seize_release(&t->held);
+	}
+	vec_deinit(&tids);
+	return is_held;
 }
 
 static struct err *mirror_make(struct mirroring *t)
@@ -288,50 +318,26 @@ static struct err *mirror_make(struct mirroring *t)
 	return e;
 }
 
-static void mirror_release(struct mirroring *t)
-{
-	uint64_t since = t->held.since_ns;
-
-	seize_release(&t->held);
-	stop_count(t->p, since ? now_ns() - since : 0);
-}
-
 /* Takes a mirror away again; one that stays has nothing that leads there. */
 static void leave_run(void *ctx)
 {
 	struct mirroring *t = ctx;
-	struct err *e = NULL;
 
-	if (seize_process(t->p->pid, &t->held) == SEIZE_DONE) {
-		e = thread_choose(t);
-		if (!e && region_is_at(t->p, t->at))
-			mirror_unmap(t);
-	}
-	err_destroy(e);
-	mirror_release(t);
+	if (thread_hold(t) && region_is_at(t->p, t->at))
+		mirror_unmap(t);
+	err_destroy(t->e);
+	t->e = NULL;
+	seize_release(&t->held);
 }
 
 static void mirror_run(void *ctx)
 {
 	struct mirroring *t = ctx;
-	pid_t pid = t->p->pid;
 
 	t->is_busy = false;
-	switch (seize_process(pid, &t->held)) {
-	case SEIZE_DONE:
-		t->e = thread_choose(t);
-		if (!t->e)
-			t->e = mirror_make(t);
-		break;
-	case SEIZE_GONE: t->e = refuse_gone(pid); break;
-	case SEIZE_BUSY:
-		t->is_busy = true;
-		t->e = refuse_busy(pid, t->held.tid);
-		break;
-	case SEIZE_REFUSED:
-	case SEIZE_MANY: t->e = refuse_hold(pid, false, t->held.tid, t->held.sys); break;
-	}
-	mirror_release(t);
+	if (thread_hold(t))
+		t->e = mirror_make(t);
+	seize_release(&t->held);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -353,9 +359,11 @@ static struct err *mirror_add(struct patch *p, taddr lo, taddr hi, const atomic_
 		e = worker_run(mirror_run, &t);
 	}
 	if (!e && !t.e) {
-		t.e = code_copy(p, t.at + p->head_size);
-		if (t.e)
+		struct err *copied = code_copy(p, t.at + p->head_size);
+
+		if (copied)
 			e = worker_run(leave_run, &t);
+		t.e = copied;
 	}
 	free(t.remote.buf);
 	if (e || t.e) {

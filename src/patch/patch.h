@@ -21,7 +21,7 @@
  * written through the process's mem file, and a child that changes it has a copy.
  *
  * No path, descriptor, library, thread or signal handler gets into the process. All of its threads
- * are held by ptrace(2) while it is changed, and go on if we die meanwhile.
+ * are held by ptrace(2) while its code is changed, and go on if we die meanwhile.
  *
  * A system call that a stop interrupts is begun anew, but for those of which the kernel never does
  * so (epoll_wait(), semop() and others: signal(7)): they fail with EINTR, as after SIGCONT.

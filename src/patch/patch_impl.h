@@ -110,6 +110,11 @@ MUST_CHECK struct err *threads_ask(struct patch *p, const struct patch_opts *o);
 /* Adds the ids of all threads, in the order in which they have begun. */
 typedef VEC(pid_t) tid_vec;
 MUST_CHECK struct err *threads_list(pid_t pid, tid_vec *ret);
+/*
+ * Puts one first that sleeps, if there is one: what takes long is asked of it. A program's first
+ * thread may be the one that does all of its work.
+ */
+void threads_put_asleep_first(tid_vec *tids);
 /* Whether the region is mapped there, or a mirror, and not what another program has there. */
 bool region_is_at(const struct patch *p, taddr at);
 /* Code could not be written, with this errno. */
@@ -135,9 +140,9 @@ static inline void window_row_turn(struct window_row *r)
 
 struct remote;
 /*
- * Maps the slots into a process that is held, at an address behind the region; spare: memory of it
- * that may be changed. What fails is noted in relays_lack; nothing is left then but what
- * remote.is_left says.
+ * Maps the slots into a process, by a thread of it that is held, over the room for them behind the
+ * region; spare: memory of it that may be changed. What fails is noted in relays_lack; nothing is
+ * left then but what remote.is_left says, and the room.
  */
 void relays_map(struct patch *p, struct remote *r, taddr at, taddr spare);
 void relays_deinit(struct patch *p);

@@ -84,7 +84,7 @@ void relays_map(struct patch *p, struct remote *r, taddr at, taddr spare)
 	if (!file_open(p, fd))
 		relays_refuse(p, "its file in memory cannot be opened: %s", strerror(errno));
 	value = p->relays_size ? relays_call(r, SYS_mmap, at, p->relays_size, PROT_READ | PROT_EXEC,
-					     MAP_PRIVATE | MAP_FIXED_NOREPLACE, (uint64_t)fd)
+					     MAP_PRIVATE | MAP_FIXED, (uint64_t)fd)
 			       : 0;
 	if (p->relays_size && value != (int64_t)at)
 		relays_refuse(p, "the process may not execute a file in memory: %s",

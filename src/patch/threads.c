@@ -181,18 +181,14 @@ static void asking_run(void *ctx)
 	}
 }
 
-/*
- * The first thread that is asked waits for the grace period. It is one that sleeps anyway: a
- * program's first thread may be the one that does all of its work.
- */
-static void asleep_first(struct asking *a)
+void threads_put_asleep_first(tid_vec *tids)
 {
-	for (uint32_t n = 0; n < ASLEEP_TRIED && n + 1 < a->tids.len; n++) {
-		pid_t *tid = &a->tids.data[a->tids.len - 1 - n], first = a->tids.data[0];
+	for (uint32_t n = 0; n < ASLEEP_TRIED && n + 1 < tids->len; n++) {
+		pid_t *tid = &tids->data[tids->len - 1 - n], first = tids->data[0];
 
 		if (!proc_is_sleeping(*tid))
 			continue;
-		a->tids.data[0] = *tid;
+		tids->data[0] = *tid;
 		*tid = first;
 		return;
 	}
@@ -224,7 +220,7 @@ struct err *threads_ask(struct patch *p, const struct patch_opts *o)
 	uint64_t until = now_ns() + p->busy_ns;
 	struct err *e = threads_list(p->pid, &a.tids);
 
-	asleep_first(&a);
+	threads_put_asleep_first(&a.tids); /* it waits for the grace period */
 	a.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
 	if (!e)
 		e = worker_run(asking_run, &a);

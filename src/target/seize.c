@@ -282,6 +282,21 @@ bool seize_suspend(pid_t tid)
 	return sys_ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) == 0;
 }
 
+void seize_release_others(struct seized *s, pid_t tid)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->threads[i].tid == tid) {
+			s->threads[n++] = s->threads[i];
+			continue;
+		}
+		sys_point();
+		(void)ptrace(PTRACE_DETACH, s->threads[i].tid, NULL, NULL); /* or it has ended */
+	}
+	s->n = n;
+}
+
 void seize_release(struct seized *s)
 {
 	if (s->threads) {

@@ -54,6 +54,8 @@ enum seize_result seize_process(pid_t pid, struct seized *ret);
 /* The same of one thread, while the others run. */
 enum seize_result seize_thread(pid_t pid, pid_t tid, struct seized *ret);
 void seize_release(struct seized *s);
+/* Lets all threads go but one, which is the only one of s from then on. */
+void seize_release_others(struct seized *s, pid_t tid);
 /*
  * Suspends seccomp for the calls that a held thread makes until it is released, and for no other
  * thread. False: the kernel refuses it, with errno: EPERM to those without CAP_SYS_ADMIN.

@@ -7,8 +7,10 @@
 
 #ifdef __x86_64__
 
+#include <stdarg.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 
 #include "files/gate.h"
 #include "keeper/keeper.h"
@@ -114,6 +116,74 @@ static void test_writes(void)
 	watched = 0;
 	patch_close(p);
 	ok(victim_is_clean(pid) && calls_await(500), "all is as it was");
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
+/* ---- how many threads stand still ------------------------------------------------------------ */
+
+static atomic_int nheld;	   /* threads that are attached to */
+static atomic_uint nalone, ncrowd; /* times that one went on to a call: alone, with others held */
+
+long ptrace(enum __ptrace_request request, ...);
+
+/* All requests of this program come here. */
+long ptrace(enum __ptrace_request request, ...)
+{
+	long result, word = 0;
+	void *addr, *data;
+	va_list ap;
+	pid_t pid;
+
+	va_start(ap, request);
+	pid = va_arg(ap, pid_t);
+	addr = va_arg(ap, void *);
+	data = va_arg(ap, void *);
+	va_end(ap);
+	if (request == PTRACE_SYSCALL)
+		atomic_fetch_add(nheld > 1 ? &ncrowd : &nalone, 1);
+	if (request != PTRACE_PEEKTEXT && request != PTRACE_PEEKDATA &&
+	    request != PTRACE_PEEKUSER) {
+		result = syscall(SYS_ptrace, request, pid, addr, data);
+		if (!result)
+			atomic_fetch_add(&nheld, request == PTRACE_SEIZE    ? 1
+						 : request == PTRACE_DETACH ? -1
+									    : 0);
+		return result;
+	}
+	result = syscall(SYS_ptrace, request, pid, addr, &word);
+	if (result < 0)
+		return result;
+	errno = 0;
+	return word;
+}
+
+/* A call needs a CPU, for which all would wait that stand still: one is made so, and no other. */
+static void test_calls_alone(void)
+{
+	pid_t pid = victim_start(victim_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	o.slots = 16;
+	nalone = ncrowd = 0;
+	e = patch_open(pid, &o, &p);
+	/* each call begins with one stop, and ends with another one */
+	is_int(ncrowd, 2, "one call is made while all threads are held, to keep the place");
+	ok(is_fine(e) && nalone > 2 * 8, "%u stops are in calls of a thread that is held alone",
+	   nalone);
+	ncrowd = 0;
+	if (!e)
+		e = victim_windows(p, windows);
+	if (!e)
+		e = patch_write(p, windows, V_COUNT, NULL, s);
+	ok(is_fine(e) && all_are(s, PATCH_IN) && is_fine(patch_take_back_all(p)),
+	   "windows are written and taken back");
+	is_int(ncrowd, 0, "no call is made for that");
+	patch_close(p);
+	is_int(nheld, 0, "all threads were let go");
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
@@ -648,6 +718,7 @@ int main(void)
 	}
 	gate = gate_create();
 	test_writes();
+	test_calls_alone();
 	test_groups();
 	test_large_groups();
 	test_later();
