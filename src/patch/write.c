@@ -7,9 +7,15 @@
 #include "kernel/sys.h"
 #include "patch/patch_impl.h"
 
-#define RETRIES	 4	 /* for windows to which a signal handler was about to return */
-#define RETRY_NS 1000000 /* before the first one; each later one waits four times as long */
-#define USER_END (1ull << 47)
+/*
+ * For windows to which a signal handler was about to return. Those that are to be written are tried
+ * again later, too, as long as the caller likes (PATCH_HELD), and most of them are held by what an
+ * earlier call has left on a stack: nobody waits long for them.
+ */
+#define RETRIES_WRITE 3
+#define RETRIES_BACK  4
+#define RETRY_NS      1000000 /* before the first one; each later one waits four times as long */
+#define USER_END      (1ull << 47)
 
 _Static_assert(PATCH_BATCH == WINDOWS_BATCH && PATCH_BOUNDS_MAX <= WINDOWS_BOUNDS, "the same");
 
@@ -53,13 +59,13 @@ static struct err *change_do(struct patch *p, struct change *c, const atomic_int
 }
 
 /* Waits before another try; false: there is to be none. */
-static bool retry_wait(uint32_t n)
+static bool retry_wait(uint32_t n, uint32_t most)
 {
 	struct timespec pause = {.tv_nsec = RETRY_NS};
 
 	for (uint32_t i = 0; i < n; i++)
 		pause.tv_nsec *= 4;
-	if (n >= RETRIES)
+	if (n >= most)
 		return false;
 	(void)nanosleep(&pause, NULL);
 	return true;
@@ -492,8 +498,8 @@ struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t 
 	if (windows_is_there(p->journal, p->mem_fd))
 		standing_find(p, w, n, states);
 	e = pass_write(p, w, n, order, PATCH_OUT, is_interrupted, states, &is_over);
-	for (uint32_t i = 0; !e && !is_over && some_are(states, n, PATCH_HELD) && retry_wait(i);
-	     i++)
+	for (uint32_t i = 0;
+	     !e && !is_over && some_are(states, n, PATCH_HELD) && retry_wait(i, RETRIES_WRITE); i++)
 		e = pass_write(p, w, n, order, PATCH_HELD, is_interrupted, states, &is_over);
 	if (!e && !is_over)
 		e = groups_finish(p, w, n, order, states);
@@ -571,7 +577,7 @@ struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n)
 	copy = n ? windows_copy(p, sorted, n) : NULL;
 	for (uint32_t i = 0; is_left && !e; i++) {
 		e = pass_take_back(p, sorted, n, &is_left);
-		if (!e && is_left && !retry_wait(i))
+		if (!e && is_left && !retry_wait(i, RETRIES_BACK))
 			e = left_err(p->pid);
 	}
 	if (copy)

@@ -363,6 +363,7 @@ static void test_stack_ends(void)
 	struct err *e;
 
 	(void)await(&shared->is_ready, 1);
+	o.write_ns = 1000000000; /* no window is late */
 	e = patch_open(pid, &o, &p);
 	if (!e)
 		e = victim_windows(p, windows);
@@ -370,6 +371,7 @@ static void test_stack_ends(void)
 		e = patch_write(p, windows, V_COUNT, NULL, s);
 	ok(is_fine(e), "a thread has a stack of several mappings");
 	is_int(s[V_LOAD], PATCH_HELD, "what its last one says holds a window back");
+	is_int(patch_stops(p)->n, 1 + 4, "it was entered, and the window tried four times");
 	if (mappings_can_be_asked())
 		is_int(s[V_ADD], PATCH_IN, "what is behind the stack does not");
 	else
