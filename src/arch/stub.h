@@ -39,7 +39,7 @@
 #define STUB_SLOT_SIZE	8 /* bytes of a relay's slot */
 
 enum stub_kind {
-	STUB_COUNT, /* adds 1 to a word of the CPU */
+	STUB_COUNT, /* adds 1 to a word of the CPU, or of the owner thread */
 	/*
 	 * Calls void func(struct native_frame *, uint32_t site), which may destroy all registers
 	 * but the stack pointer.
@@ -74,6 +74,7 @@ struct stub_body {
 	bool has_tail;
 	/* STUB_COUNT: the target's address of the word of CPU 0 (stub_env.cpu_mask, .cpu_shift) */
 	taddr counter;
+	taddr own; /* and that of the owner thread's word (stub_env.owner_addr) */
 	/* STUB_CALL, STUB_RELAY: the target's address of the function, the number it is passed */
 	taddr func;
 	uint32_t site;
@@ -98,8 +99,16 @@ struct stub_env {
 	taddr switch_addr; /* of the switch */
 	enum stub_cpu cpu;
 	int32_t rseq_cpu;
-	uint32_t cpu_mask;     /* ANDed to the number of the CPU: a power of 2 less 1 */
-	uint8_t cpu_shift;     /* the words of two CPUs are 1 << cpu_shift bytes apart */
+	uint32_t cpu_mask; /* ANDed to the number of the CPU: a power of 2 less 1 */
+	uint8_t cpu_shift; /* the words of two CPUs are 1 << cpu_shift bytes apart */
+	/*
+	 * STUB_COUNT: of a word that is the thread pointer of the owner thread, or 0, and is 0
+	 * where the switch of the process is off. Threads with this thread pointer, of which only
+	 * one may run, count in stub_body.own without a lock. 0: there is none. Not with
+	 * STUB_CPU_ONE.
+	 */
+	taddr owner_addr;
+	bool tests_switch;     /* the owner looks at the switch, too, which may be off for it */
 	bool has_shadow_stack; /* no call can be moved */
 };
 
@@ -132,7 +141,11 @@ struct stub {
 	 * then of itself: there a thread goes on that stands at the instruction in the window.
 	 */
 	uint16_t bounds[STUB_INSNS_MAX];
-	uint16_t behind; /* offset of the jump to what is behind the window; size: there is none */
+	/*
+	 * Offset of the jump to what is behind the window, and of the rest, which are parts of
+	 * bodies; size: there is neither.
+	 */
+	uint16_t behind;
 	/* for each body that is a relay the offset at which the stub goes on behind the slot */
 	uint16_t goes_on[STUB_BODIES_MAX];
 };

@@ -275,6 +275,12 @@ static const struct unit *window_unit(const struct inproc_file *f, const struct 
 	return u;
 }
 
+/* How far the owner thread's counters are from those of CPU 0. */
+static uint64_t owner_words(const struct inproc *p)
+{
+	return (uint64_t)plan_ncounter_blocks(p->plan->ncpus) << p->plan->counters_shift;
+}
+
 /*
  * The window of a unit with the bodies of all units, and what they call; none if it is another's.
  * All units are loaded before the first one is attached.
@@ -299,6 +305,9 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 			(struct stub_body){.kind = s->counter ? STUB_COUNT : STUB_CALL,
 					   .is_exit = fs->kind == FLOW_EXIT,
 					   .counter = s->counter ? s->counter + at->shift : 0,
+					   .own = s->counter
+							  ? s->counter + at->shift + owner_words(p)
+							  : 0,
 					   .func = s->func ? s->func + at->shift : 0,
 					   .site = s->number,
 					   .pc = at->bias + fs->addr};
@@ -322,6 +331,8 @@ static struct stub_env stub_env_of(const struct inproc *p, const struct inproc_a
 				 .rseq_cpu = (int32_t)rseq,
 				 .cpu_mask = plan_ncounter_blocks(p->plan->ncpus) - 1,
 				 .cpu_shift = (uint8_t)p->plan->counters_shift,
+				 .owner_addr = patch_owner_addr(at->switch_addr),
+				 .tests_switch = at->switch_addr != patch_switch_addr(p->patch),
 				 .has_shadow_stack = p->has_shadow_stack};
 }
 
@@ -708,12 +719,25 @@ static void maps_look(struct inproc_run *r, uint64_t now)
 	r->maps_at = now + INPROC_MAPS_PART * (now_ns() - now);
 }
 
+static void owner_tend(struct inproc_run *r)
+{
+	patch_owner_tend(r->p->patch);
+	if (r->has_owner == patch_has_owner(r->p->patch))
+		return;
+	r->has_owner = !r->has_owner;
+	inproc_debug(r->p,
+		     r->has_owner ? "a thread counts without a lock"
+				  : "all threads count with a lock",
+		     NULL);
+}
+
 /* What has to be done now and then. */
 static void run_tend(struct inproc_run *r)
 {
 	uint64_t now = now_ns();
 	struct err *e = NULL;
 
+	owner_tend(r);
 	state_follow(r);
 	state_lead(r);
 	if (!patch_is_gone(r->p->patch))

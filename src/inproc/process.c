@@ -469,6 +469,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 				  .gate = p->opts.gate,
 				  .keeper = keeper,
 				  .stack_size = STUB_STACK_MAX + NATIVE_STACK_MAX,
+				  .wants_owner = !p->opts.is_early,
 				  .is_interrupted = p->opts.is_interrupted};
 	const char *why;
 	struct err *e;

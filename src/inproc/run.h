@@ -16,6 +16,7 @@ struct inproc_run {
 	bool stops_when_full;
 	int only_cpu;
 	bool has_rings; /* their pages were made */
+	bool has_owner; /* patch_has_owner(), as it was looked at last */
 	/*
 	 * When these are due; look_at: the mappings, whatever tells of changes; retry_at: what
 	 * could not be written (struct inproc.is_behind).

@@ -30,6 +30,14 @@ bool capabilities_read(struct capability_sets *ret)
 	return true;
 }
 
+bool capabilities_signal_all(void)
+{
+	struct capability_sets sets;
+
+	return capabilities_read(&sets) ? sets.effective & capability_bit(CAP_KILL)
+					: geteuid() == 0;
+}
+
 /* Sets the permitted and the effective set, and empties the inheritable and the ambient one. */
 static bool capabilities_set(uint64_t permitted, uint64_t effective)
 {

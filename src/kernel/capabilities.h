@@ -39,6 +39,9 @@ static inline uint64_t capability_bit(unsigned int cap)
 /* The sets of this thread; false: the kernel does not say, because a filter forbids capget(). */
 bool capabilities_read(struct capability_sets *ret);
 
+/* Whether this process may send signals to all processes. */
+bool capabilities_signal_all(void);
+
 /*
  * Reduces the permitted set to `mask`, and empties the other sets. False with errno: nothing has
  * changed, or the kernel has not even permitted these; then the process must give up.

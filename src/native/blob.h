@@ -160,7 +160,7 @@ struct blob_plan {
 	u64 cpus_off, rings_off, ring_size, gvars_off;
 	/*
 	 * Counters of sites: ncounters words, and 1 << counters_shift bytes on those of the next
-	 * CPU, for plan_ncounter_blocks() CPUs.
+	 * CPU, for plan_ncounter_blocks() CPUs; and then those of the owner thread.
 	 */
 	u64 counters_off;
 	u32 ncounters, counters_shift;

@@ -4,7 +4,8 @@
  * own, which the stub finds without looking for the key. A site that counts in several elements
  * has one word for all of them.
  *
- * Each CPU has a block of words, as many as the plan has counters. Words only grow: what the
+ * Each CPU has a block of words, as many as the plan has counters, and so has the owner thread
+ * (patch/patch.h), which counts there without a lock. Words only grow: what the
  * session has taken out of an element is remembered (base), and the difference is its value. An
  * element whose counters have not changed since is not there.
  */
@@ -33,13 +34,16 @@ struct counters {
 	uint64_t *now; /* a block, as read last */
 };
 
-/* The blocks of plan->ncounters words: a power of two, of which CPUs use the first ones. */
+/*
+ * The blocks of plan->ncounters words: a power of two, of which CPUs use the first ones, and one of
+ * the owner.
+ */
 static uint32_t blocks_count(const struct ndata *d)
 {
-	return plan_ncounter_blocks(d->plan->ncpus);
+	return plan_ncounter_blocks(d->plan->ncpus) + 1;
 }
 
-/* A thread whose CPU is not known may use a block that is no CPU's. */
+/* The owner's block, and those of threads whose CPU is not known, may be no CPU's. */
 static uint32_t block_cpu(const struct ndata *d, uint32_t block)
 {
 	return block < d->plan->ncpus ? block : 0;

@@ -114,7 +114,7 @@ static uint64_t space_take(struct blob_plan *p, uint64_t size, uint64_t align)
 
 static uint64_t counters_bytes(const struct blob_plan *p)
 {
-	return p->ncounters ? (uint64_t)plan_ncounter_blocks(p->ncpus) << p->counters_shift : 0;
+	return p->ncounters ? (plan_ncounter_blocks(p->ncpus) + 1ull) << p->counters_shift : 0;
 }
 
 /* CPUs have their counters in different lines. */

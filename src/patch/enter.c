@@ -439,6 +439,7 @@ static struct err *enter_held(struct enter *t)
 	if (!e)
 		e = place_reserve(t);
 	if (!e) {
+		owner_find(t->p, &t->held);
 		others_release(t);
 		e = region_map(t);
 	}

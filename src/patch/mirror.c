@@ -64,12 +64,15 @@ bool mirrors_have_code(const struct patch *p, taddr addr)
 
 enum gate_state { GATE_FREE, GATE_SHUT, GATE_OPEN };
 
+taddr mirrors_switch_addr(const struct patch *p, uint32_t i)
+{
+	return i < p->nmirrors ? p->mirrors[i] + mirror_size(p) : patch_switch_addr(p);
+}
+
 /* The page of a row of gates: of a mirror, or, behind these, of the region. */
 static taddr gates_addr(const struct patch *p, uint32_t i)
 {
-	taddr page = i < PATCH_MIRRORS_MAX ? p->mirrors[i] + mirror_size(p) : patch_switch_addr(p);
-
-	return page + PATCH_GATES_AT;
+	return mirrors_switch_addr(p, MIN(i, p->nmirrors)) + PATCH_GATES_AT;
 }
 
 /* A process may have unmapped a mirror: nothing of it is left that could fire. */
@@ -118,6 +121,8 @@ static void gate_set(struct patch *p, taddr gate, enum gate_state state)
 		p->gates[i][gate - gates_addr(p, i)] = (uint8_t)state;
 		(void)!pwrite(p->mem_fd, &byte, 1, (off_t)gate);
 	}
+	if (state == GATE_OPEN)
+		owner_write(p); /* the mirror may be new */
 }
 
 void patch_gate_open(struct patch *p, taddr gate, bool is_open)

@@ -14,7 +14,8 @@
  *                  maps privately, because a uprobe in a shared mapping never fires. It keeps no
  *                  descriptor of it. Where it may not make such a file, there are no relays.
  *     switch page  private memory of the process; its first byte is not 0 while stubs run their
- *                  bodies, and is 0 in a child of fork() (MADV_WIPEONFORK).
+ *                  bodies, and is 0 in a child of fork() (MADV_WIPEONFORK). So is the owner word,
+ *                  which is behind it.
  *
  * A child of fork() shares what its parent shares with us, and may be under somebody's control who
  * is not to have the parent's privileges. So nothing that is executed is shared: the code is
@@ -79,6 +80,7 @@ struct patch_opts {
 	 */
 	uint32_t stack_size;
 	uint64_t write_ns; /* how long is written during one stop; 0: so that it takes 4 ms */
+	bool wants_owner;  /* patch_owner_addr() */
 };
 
 /* NULL: this machine's processor is one for which windows can be made; else a reason. */
@@ -173,6 +175,25 @@ MUST_CHECK struct err *patch_mirror(struct patch *p, taddr lo, taddr hi,
 bool patch_gate_take(struct patch *p, uint64_t shift, taddr *ret);
 void patch_gate_open(struct patch *p, taddr gate, bool is_open);
 void patch_gate_free(struct patch *p, taddr gate);
+
+/* ---- the owner thread (owner.c) -------------------------------------------------------------- */
+
+/*
+ * The address of a word beside a switch of patch_switch_addr() or patch_gate_take(), which is 0, or
+ * the thread pointer of one thread: the owner, which may change what belongs to it without a lock.
+ * No other thread of the process runs with this thread pointer, unless the process gives it to a
+ * second one by arch_prctl(), by clone() with CLONE_SETTLS, or by a child of vfork() that makes a
+ * thread without. Of several threads it is the one that has used a CPU most in the first second;
+ * it stays the owner until the region is left, or until it has no thread pointer for itself any
+ * more. The word is 0 where the switch is off, and in children of fork().
+ */
+taddr patch_owner_addr(taddr switch_addr);
+/*
+ * Chooses the owner when it is time, and takes its word away from it. To be called often: a thread
+ * that makes another one with its own thread pointer stands still until then.
+ */
+void patch_owner_tend(struct patch *p);
+bool patch_has_owner(const struct patch *p); /* now */
 
 /* ---- relays (relay.c) ------------------------------------------------------------------------ */
 

@@ -59,7 +59,8 @@ struct patch {
 	uint32_t nmirrors;
 	/* bytes of switch pages that were given out: of mirrors, and last of the region */
 	uint8_t gates[PATCH_MIRRORS_MAX + 1][PATCH_GATES];
-	bool is_on; /* patch_switch() */
+	bool is_on;	     /* patch_switch() */
+	struct owner *owner; /* NULL: there is none, and will be none */
 	uint32_t next_row;
 	struct windows_left left; /* children that keep windows which were taken back */
 	uint64_t busy_ns, write_ns;
@@ -151,10 +152,27 @@ void relays_deinit(struct patch *p);
 
 /* Whether the address is in the code part of a mirror. */
 bool mirrors_have_code(const struct patch *p, taddr addr);
+/* The begin of the page of switches of mirror i; nmirrors: of the region. */
+taddr mirrors_switch_addr(const struct patch *p, uint32_t i);
 /* Sets what was given out of the switch pages, in this memory. */
 void mirrors_switch(const struct patch *p, int mem_fd, bool is_on);
 /* How many bytes a mirror takes, its switch included. */
 uint64_t mirror_span(const struct patch *p);
+
+/* ---- the owner thread (owner.c) */
+
+struct seized;
+/*
+ * Prepares for an owner: before all threads are held, and owner_find() looks at them. Where that
+ * fails there is none.
+ */
+void owner_create(struct patch *p);
+void owner_find(struct patch *p, const struct seized *held);
+/* The switch has become on, or becomes off: chooses the owner, if it is time; its words follow. */
+void owner_switch(struct patch *p);
+/* Writes the owner words, also of a mirror that is new. */
+void owner_write(const struct patch *p);
+void owner_destroy(struct patch *p);
 
 /* ---- windows (write.c) */
 

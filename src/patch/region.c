@@ -56,6 +56,7 @@ static void patch_free(struct patch *p)
 	if (p->region_fd >= 0)
 		(void)close(p->region_fd);
 	relays_deinit(p);
+	owner_destroy(p);
 	if (p->mem_fd >= 0)
 		(void)close(p->mem_fd);
 	free(p);
@@ -82,6 +83,8 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 		e = err_sys(errno, "cannot open the memory of process %d", (int)pid);
 	if (!e)
 		e = journal_create(p, o->windows);
+	if (!e && o->wants_owner)
+		owner_create(p);
 	if (!e)
 		e = region_enter(p, o);
 	if (!e) {
@@ -291,8 +294,15 @@ static struct err *switch_write(const struct patch *p, pid_t pid, int mem_fd, bo
 
 struct err *patch_switch(struct patch *p, bool is_on)
 {
+	struct err *e;
+
 	p->is_on = is_on;
-	return switch_write(p, p->pid, p->mem_fd, is_on);
+	if (!is_on)
+		owner_switch(p); /* first: the owner looks at nothing else */
+	e = switch_write(p, p->pid, p->mem_fd, is_on);
+	if (is_on && !e)
+		owner_switch(p);
+	return e;
 }
 
 bool patch_rseq_offset(const struct patch *p, int64_t *ret)

@@ -7,6 +7,9 @@
  * rt_watch_event, MAP_WATCH holds constants, MAP_WATCH_LOST counts events for which the ring
  * buffer had no room. MAP_WATCH_LINKERS maps process ids to struct rt_watch_linker, and
  * MAP_WATCH_WORK is the memory of rt/known.c.
+ *
+ * A process with an owner thread has maps of its own (patch/owner.c): its MAP_WATCH_LOST counts the
+ * tasks that were made in its memory with the thread pointer of their maker.
  */
 #pragma once
 
@@ -60,8 +63,8 @@ struct rt_watch_cfg {
 	 * real_cred in struct task_struct, uid in struct cred.
 	 */
 	u32 stops_own, uid, task_cred, cred_uid;
-	u32 ncpus; /* of struct rt_control; where a program counts what others lose */
-	u32 pad;
+	u32 ncpus;	/* of struct rt_control; where a program counts what others lose */
+	u32 task_flags; /* byte offset of flags in struct task_struct: of prog_watch_twin() only */
 };
 
 /*

@@ -342,3 +342,38 @@ int prog_others_born(const struct raw_args *ctx)
 	others_count(ctx);
 	return born_report(ctx);
 }
+
+/* ---- thread pointers ------------------------------------------------------------------------ */
+
+/* Linux include/uapi/linux/sched.h, include/linux/sched.h */
+#define CLONE_VM     0x100
+#define CLONE_VFORK  0x4000
+#define CLONE_SETTLS 0x80000
+#define PF_IO_WORKER 0x10
+
+/*
+ * task_newtask(task, flags), in the maker, before the new task can run: counts those that run
+ * beside their maker with its memory and its thread pointer, and stops the maker then, which has
+ * the tracer take away what belongs to that thread pointer before both run. A maker that waits for
+ * its child (CLONE_VFORK) runs not beside it, and workers of io_uring execute no code of the
+ * program.
+ */
+int prog_watch_twin(const struct raw_args *ctx)
+{
+	const struct rt_watched *p;
+	u32 pid, flags = 0;
+
+	if ((ctx->arg[1] & (CLONE_VM | CLONE_VFORK | CLONE_SETTLS)) != CLONE_VM)
+		return 0;
+	pid = current_number();
+	p = bpf_map_lookup_elem(&map_watched, &pid);
+	if (!p || !is_same(pid, p))
+		return 0;
+	bpf_probe_read_kernel(&flags, sizeof(flags), ctx->arg[0] + W.task_flags);
+	if (flags & PF_IO_WORKER)
+		return 0;
+	__sync_fetch_and_add(&val_watch_lost, 1);
+	if (p->flags & RT_WATCHED_STOPS)
+		bpf_send_signal(SIGSTOP);
+	return 0;
+}

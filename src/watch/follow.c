@@ -4,7 +4,6 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -34,22 +33,13 @@ struct follow {
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-/* Whether this process, which resumes what it has stopped, may send signals to all processes. */
-static bool signals_all(void)
-{
-	struct capability_sets sets;
-
-	return capabilities_read(&sets) ? sets.effective & capability_bit(CAP_KILL)
-					: geteuid() == 0;
-}
-
 static struct err *cfg_create(struct follow *f, const struct rt_pidns *ns)
 {
 	struct rt_watch_cfg cfg = {.ns = *ns,
 				   .pc = arch.pc,
 				   .boot_offset = proc_boot_offset(),
 				   .tick = PROC_TICK_NS,
-				   .stops_own = !signals_all(),
+				   .stops_own = !capabilities_signal_all(),
 				   .uid = geteuid(),
 				   .ncpus = cpus_possible()};
 	struct err *e = kfield_offset("task_struct", "group_leader", &cfg.task_leader);

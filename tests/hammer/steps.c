@@ -27,7 +27,9 @@
 #define AREA_FALSE  0x5000u /* a function that returns 0 */
 #define AREA_SLOT   0x5100u /* of a relay */
 #define AREA_COUNTS 0x6000u
+#define AREA_OWN    0x6800u /* the owner's counter */
 #define AREA_SWITCH 0x7000u
+#define AREA_OWNER  0x7008u
 #define AREA_FRAME  0x8000u
 #define CPUS	    4
 #define CPU_SHIFT   7
@@ -522,6 +524,8 @@ static bool body_check(struct steps *s, const struct stub_body *b, const struct 
 
 	for (uint32_t i = 0; i < CPUS; i++)
 		n += *(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT));
+	r->owned += *(uint64_t *)(s->area + AREA_OWN) != 0;
+	n += *(uint64_t *)(s->area + AREA_OWN);
 	if (b->kind == STUB_CALL)
 		n = f[COPY_N];
 	if (n != want)
@@ -546,6 +550,20 @@ static bool body_check(struct steps *s, const struct stub_body *b, const struct 
 	return true;
 }
 
+/* This thread is the owner, or another one, or nobody; there may be no word for one. */
+static void owner_make(struct steps *s, struct stub_env *env, bool is_on)
+{
+	uint64_t r = random_next(s), who = r & 1 ? run.fs : r & 2 ? r << 4 : 0;
+
+	env->tests_switch = r & 4;
+	if (env->cpu != STUB_CPU_ONE && r & 24)
+		env->owner_addr = (uint64_t)s->area + AREA_OWNER;
+	if (!env->owner_addr || (!is_on && !env->tests_switch))
+		who = 0;
+	memcpy(s->area + AREA_OWNER, &who, sizeof(who));
+	memset(s->area + AREA_OWN, 0, sizeof(uint64_t));
+}
+
 /* Runs the stub with this body (NULL: none) from run.in, and compares. */
 static bool stub_try(struct steps *s, const struct stub_window *file, const struct stub_body *b,
 		     const struct end *a, const struct state *at_site, bool is_on, bool is_reached,
@@ -564,6 +582,7 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 	const char *why;
 
 	env.cpu = (enum stub_cpu)(random_next(s) % 3);
+	owner_make(s, &env, is_on);
 	w.addr += (uint64_t)s->bias;
 	w.tail += (uint64_t)s->bias;
 	for (uint32_t i = 0, known = 0; b && i < file->nbodies; i++) {
@@ -612,6 +631,7 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 				: STUB_CALL,
 		.off = w->ins[(r >> 8) % w->nins],
 		.counter = (uint64_t)s->area + AREA_COUNTS,
+		.own = (uint64_t)s->area + AREA_OWN,
 		.func = (uint64_t)s->area + AREA_FUNC,
 		.site = (uint32_t)(r >> 32),
 		.pc = random_next(s),
@@ -678,6 +698,7 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 
 		memcpy(s->image + i, &v, 8);
 	}
+	memcpy(s->image + ARENA_FS, &run.fs, sizeof(run.fs));
 	ret->is_skipped = !window_map(s, w);
 	for (uint32_t i = 0; i < n && !ret->is_skipped; i++) {
 		struct stub_body b;

@@ -15,7 +15,24 @@
 #define RED_ZONE     128
 #define THREAD_SHIFT 12 /* threads' blocks lie on stacks, which are some pages apart */
 
+/* The registers that bodies use, by their numbers in instructions. */
+enum { AX, CX, DX };
+
+/* The part of a body for threads that are not the owner: behind the instructions of the window. */
+struct rest {
+	const struct stub_body *b;
+	uint8_t reg;	  /* that is saved and free */
+	uint32_t forward; /* the jump to the part */
+	uint32_t back;	  /* offset where it goes on */
+};
+
+struct rests {
+	uint32_t n;
+	struct rest list[2 * STUB_BODIES_MAX]; /* a tail may have a body a second time */
+};
+
 struct body_ctx {
+	struct rests *rests;
 	const struct stub_window *w;
 	uint16_t *goes_on; /* of struct stub */
 	const struct stub_env *env;
@@ -65,8 +82,18 @@ static void counter_add(struct emit *e, const struct stub_env *env, taddr counte
 	EMIT(e, 0xf0, 0x48, 0xff, 0x04, 0x0a); /* lock incq (%rdx,%rcx) */
 }
 
-static void count_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
-			const struct stub_body *b)
+static void flags_save(struct emit *e)
+{
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
+}
+
+static void flags_restore(struct emit *e)
+{
+	EMIT(e, 0x04, 0x7f, 0x9e); /* add $127, %al: overflows if it is 1; sahf */
+}
+
+static void locked_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
+			 const struct stub_body *b)
 {
 	uint32_t over;
 
@@ -74,17 +101,83 @@ static void count_write(struct emit *e, const struct stub_window *w, const struc
 		stack_add(e, -RED_ZONE);
 	EMIT(e, 0x50); /* push %rax */
 	if (w->has_flags)
-		EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
-	EMIT(e, 0x51, 0x52);			 /* push %rcx; push %rdx */
+		flags_save(e);
+	EMIT(e, 0x51, 0x52); /* push %rcx; push %rdx */
 	over = switch_test(e, env);
 	counter_add(e, env, b->counter);
 	code_arrive(e, over);
 	EMIT(e, 0x5a, 0x59);
 	if (w->has_flags)
-		EMIT(e, 0x04, 0x7f, 0x9e); /* add $127, %al: overflows if it is 1; sahf */
+		flags_restore(e);
 	EMIT(e, 0x58);
 	if (w->has_red_zone)
 		stack_add(e, RED_ZONE);
+}
+
+/*
+ * The word of the owner is incremented by one instruction, which a signal divides no more than
+ * another one. At an exit %rax has what the function returns, which is wanted soon.
+ */
+static void owned_write(struct emit *e, const struct body_ctx *c, const struct stub_body *b)
+{
+	const struct stub_window *w = c->w;
+	struct rest *r = &c->rests->list[c->rests->n++];
+	uint32_t over = 0;
+
+	*r = (struct rest){.b = b, .reg = w->has_flags || b->is_exit ? CX : AX};
+	if (w->has_red_zone)
+		stack_add(e, -RED_ZONE);
+	if (w->has_flags) {
+		EMIT(e, 0x50); /* push %rax */
+		flags_save(e);
+	}
+	EMIT(e, 0x50 | r->reg); /* push */
+	if (c->env->tests_switch)
+		over = switch_test(e, c->env);
+	EMIT(e, 0x64, 0x48, 0x8b, 0x04 | r->reg << 3, 0x25, 0, 0, 0, 0); /* mov %fs:0, reg */
+	EMIT(e, 0x48, 0x3b, 0x05 | r->reg << 3);			 /* cmp owner(%rip), reg */
+	code_distance(e, c->env->owner_addr, 0);
+	EMIT(e, 0x0f, 0x85); /* jne */
+	r->forward = code_forward32(e);
+	EMIT(e, 0x48, 0xff, 0x05); /* incq own(%rip) */
+	code_distance(e, b->own, 0);
+	r->back = e->n;
+	if (c->env->tests_switch)
+		code_arrive(e, over);
+	EMIT(e, 0x58 | r->reg); /* pop */
+	if (w->has_flags) {
+		flags_restore(e);
+		EMIT(e, 0x58);
+	}
+	if (w->has_red_zone)
+		stack_add(e, RED_ZONE);
+}
+
+static void rest_write(struct emit *e, const struct stub_env *env, const struct rest *r)
+{
+	uint32_t over = 0;
+
+	code_arrive32(e, r->forward);
+	if (!env->tests_switch)
+		over = switch_test(e, env);
+	if (r->reg == AX)
+		EMIT(e, 0x50 | CX);
+	EMIT(e, 0x50 | DX);
+	counter_add(e, env, r->b->counter);
+	EMIT(e, 0x58 | DX);
+	if (r->reg == AX)
+		EMIT(e, 0x58 | CX);
+	if (!env->tests_switch)
+		code_arrive(e, over);
+	code_jump(e, e->code + r->back);
+}
+
+static void count_write(struct emit *e, const struct body_ctx *c, const struct stub_body *b)
+{
+	if (c->env->owner_addr && c->rests->n < ARRAY_LEN(c->rests->list))
+		owned_write(e, c, b);
+	else
+		locked_write(e, c->w, c->env, b);
 }
 
 /* Saves all registers as struct native_frame, of which the stack pointer is not right yet. */
@@ -198,7 +291,7 @@ static void bodies_write_of(struct emit *e, const struct body_ctx *c, bool in_ta
 		if (b->off != c->at || b->is_exit != c->exits || b->has_tail != in_tail)
 			continue;
 		switch (b->kind) {
-		case STUB_COUNT: count_write(e, c->w, c->env, b); break;
+		case STUB_COUNT: count_write(e, c, b); break;
 		case STUB_CALL: call_write(e, c->w, c->env, b); break;
 		case STUB_RELAY: c->goes_on[i] = relay_write(e, c->w, c->env, b); break;
 		}
@@ -254,6 +347,7 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 {
 	struct emit e = {.buf = buf, .size = MIN(size, STUB_SIZE_MAX), .code = env->code};
 	struct stub s = {.nins = w->nins};
+	struct rests rests = {0};
 	bool ends = false;
 
 	if (!w->nins || w->nins > STUB_INSNS_MAX || w->ins[0] != 0)
@@ -262,7 +356,11 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 		return "too many probes";
 	for (uint32_t i = 0; i < w->nins; i++) {
 		uint32_t off = w->ins[i], end = i + 1 < w->nins ? w->ins[i + 1] : w->len;
-		struct body_ctx c = {.w = w, .env = env, .at = off, .goes_on = s.goes_on};
+		struct body_ctx c = {.w = w,
+				     .env = env,
+				     .at = off,
+				     .goes_on = s.goes_on,
+				     .rests = &rests};
 		const char *why;
 
 		if (off >= end || end > w->len)
@@ -280,14 +378,14 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	s.behind = (uint16_t)e.n;
 	if (!ends)
 		code_jump(&e, w->addr + w->len);
+	for (uint32_t i = 0; i < rests.n; i++)
+		rest_write(&e, env, &rests.list[i]);
 	code_consts(&e);
 	if (e.is_full)
 		return "its stub would be too long";
 	if (e.is_far)
 		return "an address is too far away";
 	s.size = (uint16_t)e.n;
-	if (ends)
-		s.behind = s.size;
 	*ret = s;
 	return NULL;
 }

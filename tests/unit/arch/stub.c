@@ -121,6 +121,7 @@ static struct stub_window window_make(const struct sample *t, uint8_t *ins, uint
 static void test_moved(void)
 {
 	static struct steps *s; /* its maps are there until the program ends */
+	uint32_t bodies = 0, owned = 0;
 
 	s = steps_create(LO, HI);
 	for (size_t i = 0; i < ARRAY_LEN(moved); i++) {
@@ -133,7 +134,11 @@ static void test_moved(void)
 		if (!ok(!r.why[0] && r.states > STATES / 4 && r.bodies > STATES / 8,
 			"%s (%u states)", moved[i].name, r.states))
 			printf("# %s; %u faults, %u bodies\n", r.why, r.faults, r.bodies);
+		bodies += r.bodies;
+		owned += r.owned;
 	}
+	ok(owned > bodies / 50 && owned < bodies / 2,
+	   "some of them are counted by the owner of the words (%u of %u)", owned, bodies);
 }
 
 /*
@@ -206,6 +211,7 @@ static void test_limits(void)
 				    .lens = {5},
 				    .exit = -1};
 	const struct stub_body b = {.kind = STUB_CALL, .func = 0x700000};
+	const struct stub_body count = {.kind = STUB_COUNT, .counter = 0x700000, .own = 0x700100};
 	uint8_t ins[8], buf[STUB_SIZE_MAX];
 	uint32_t exit_off;
 	struct stub_window w = window_make(&call, ins, &exit_off);
@@ -226,6 +232,11 @@ static void test_limits(void)
 	far.switch_addr = 1ull << 40;
 	ok(arch.stubs->make(&w, &far, buf, sizeof(buf), &ret) != NULL,
 	   "not if the switch is too far away");
+	w.bodies = &count;
+	far = env;
+	far.owner_addr = 1ull << 40;
+	ok(arch.stubs->make(&w, &far, buf, sizeof(buf), &ret) != NULL,
+	   "not if the word of the owner is too far away");
 }
 
 int main(void)

@@ -109,6 +109,15 @@ static void test_keys(void)
 	is_int(elem.seen, 0, "after which it is not there");
 	*counter_word(&t, b, 0) += 2;
 	is_int(elem_sum(&t, 0, key), 2, "until it is counted again");
+	/* the block behind those of CPUs is the owner thread's */
+	*counter_word(&t, b, 4) += 30;
+	*counter_word(&t, c, 4) += 20;
+	is_int(elem_sum(&t, 0, key), 32, "what the owner has counted is added");
+	is_int(elem_read(&t, 0, key, true, &is_found), 32, "and is taken");
+	*counter_word(&t, b, 4) += 2;
+	is_int(elem_sum(&t, 0, key), 2, "until it counts again");
+	is_int(elem_read(&t, 0, other, true, &is_found), 25, "each word has its own base");
+	*counter_word(&t, c, 1) += 5;
 	is_int(elem_sum(&t, 0, other), 5, "the other one stays");
 	env_close(&t);
 }
@@ -202,6 +211,8 @@ static void test_bounds(void)
 	env_open(&t, 1 << 16);
 	ok((1ull << t.plan->counters_shift) >= 800 && t.plan->ncounters == 100,
 	   "a CPU's counters have room");
+	ok(t.plan->counters_off + (5ull << t.plan->counters_shift) <= t.plan->size,
+	   "and so have the owner's, behind those of four CPUs");
 	opts.ncounters = 1 << 20;
 	result_check(blob_plan_create(&opts, &plan), "plan");
 	is_int(plan->ncounters, 0, "there are none where all CPUs' would be too large");

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""The owner thread of a process counts in words of its own without a lock (doc/inproc.md, "Counting"): nothing is lost by that, whoever else runs.
+
+tests/e2e/inproc/owner.c makes second tasks with the owner's thread pointer (by clone() with CLONE_VM and without CLONE_SETTLS, as a thread and as a process, while
+it is traced and before), is interrupted by signals, makes children by vfork(), and many threads, one of which gets the block of an owner that has ended. It says
+how often it has called work(). A thread that claims the owner's thread pointer for itself falsifies its process's numbers, and does no other harm.
+"""
+import os, re, subprocess, sys, time
+
+DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
+PATIENCE = int(os.environ.get("PATIENCE", 1))
+FILE = f"{TMP}/owner"
+SCRIPT = """pid$target:a.out:work:entry, pid$target:a.out:work:return { @[probename] = count(); @all = count(); }
+tick-20ms /!told/ { told = 1; printf("READY\\n"); }
+END { printa("%s %@d\\n", @); printa("all %@d\\n", @all); }"""
+BEGUN, ENDED = "inproc: a thread counts without a lock", "inproc: all threads count with a lock"
+bad = []
+
+
+def wait_for(what, done):
+    for _ in range(3000 * PATIENCE):
+        if done():
+            return True
+        time.sleep(0.02)
+    bad.append(f"not within a minute: {what}")
+    return False
+
+
+def session(mode, ncalls):
+    """What the program said, what dtrace has counted, how often an owner has begun, and whether it has ended before the session."""
+    t = subprocess.Popen([FILE, mode, str(ncalls)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    t.stdout.readline()
+    with open(f"{TMP}/err", "w+") as err:
+        d = subprocess.Popen([DTRACE, "-q", "-x", "debug", "-x", "inprocsum", "-x", "inproc=auto", "-p", str(t.pid), "-n", SCRIPT],
+                             stdout=subprocess.PIPE, stderr=err, text=True)
+        for line in d.stdout:
+            if "READY" in line:
+                break
+
+        def seen(what):
+            with open(f"{TMP}/err") as f:
+                return f.read().count(what)
+
+        if mode != "early":
+            wait_for(f"{mode}: an owner", lambda: seen(BEGUN))
+        t.stdin.write("\n")
+        t.stdin.flush()
+        said = int(t.stdout.readline())
+        ended = mode in ("thread", "process") and wait_for(f"{mode}: no owner any more", lambda: seen(ENDED))
+        begun = seen(BEGUN)
+        d.terminate()
+        out, _ = d.communicate(timeout=60 * PATIENCE)
+        err.seek(0)
+        text = err.read()
+    t.communicate("\n", timeout=60 * PATIENCE)
+    told = [l for l in text.splitlines() if "DEBUG" not in l]
+    if d.returncode or (mode != "exec" and told != [f"dtrace: 2 places probed in process {t.pid} itself, 0 by uprobes"]):
+        bad.append(f"{mode}: status {d.returncode}, {told}")
+    return said, sorted(line for line in out.splitlines() if line), begun, ended
+
+
+def exact(mode, ncalls, has_owner=True, has_ended=False):
+    said, got, begun, ended = session(mode, ncalls)
+    want = sorted([f"entry {said}", f"return {said}", f"all {2 * said}"])
+    if got != want:
+        bad.append(f"{mode}: {got} instead of {want}")
+    if begun != has_owner or ended != has_ended:
+        bad.append(f"{mode}: an owner has begun {begun} times, and {'ended' if ended else 'not ended'}")
+
+
+subprocess.run([CC, "-O1", "-pthread", "-o", FILE, f"{SRC}/tests/e2e/inproc/owner.c"], check=True)
+exact("thread", 5000000, has_ended=True)
+exact("process", 5000000, has_ended=True)
+exact("early", 5000000, has_owner=False)
+exact("signals", 20000000)
+exact("vfork", 1)
+exact("churn", 100000)
+exact("ends", 500000)
+said, got, _, _ = session("lies", 3000000)
+counts = [int(re.sub(r"\D", "", line)) for line in got]
+if len(counts) != 3 or not 0 < max(counts) <= 2 * said:
+    bad.append(f"lies: {got}, of {said} calls")
+session("exec", 300)
+for line in bad:
+    print(line)
+sys.exit(bool(bad))
