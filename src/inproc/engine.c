@@ -94,22 +94,61 @@ static bool is_data_near(const struct inproc *p)
 }
 
 /*
- * Gives a site a counter if it only counts. Not where it has to look at more than the switch first:
- * whether exit() was called in the process, on which CPU it is, whether the thread has a block.
+ * Gives a site a counter if it only counts, and that of its probe if that has one. Not where it has
+ * to look at more than the switch first: whether exit() was called in the process, on which CPU it
+ * is, whether the thread has a block.
  */
 static void site_count(const struct inproc_run *r, struct inproc_site *s,
-		       const struct native_entry *entry)
+		       const struct native_entry *entry, taddr *of_probe)
 {
 	const struct inproc *p = r->p;
 	uint32_t n;
 
 	s->counter = 0;
 	if (!entry->ncounts || s->slot || p->exits || p->checks_fs || r->only_cpu >= 0 ||
-	    r->stops_when_full || !is_data_near(p) || !ndata_counter_make(p->data, &n))
+	    r->stops_when_full || !is_data_near(p))
+		return;
+	s->counter = *of_probe;
+	if (s->counter || !ndata_counter_make(p->data, &n))
 		return;
 	for (uint32_t i = 0; i < entry->ncounts; i++)
 		ndata_counter_add(p->data, n, entry->counts[i].map, entry->counts[i].key);
 	s->counter = patch_data_addr(p->patch) + p->plan->counters_off + n * 8ull;
+	*of_probe = s->counter;
+}
+
+struct site_place {
+	uint64_t off;
+	uint32_t i;
+};
+
+static int by_off(const void *pa, const void *pb)
+{
+	const struct site_place *a = pa, *b = pb;
+
+	return a->off != b->off ? (a->off > b->off) - (a->off < b->off)
+				: (a->i > b->i) - (a->i < b->i);
+}
+
+/*
+ * Gives sites their counters by ascending place: those of a function, and of its neighbours, are in
+ * the same lines of the cache.
+ */
+static void sites_count(const struct inproc_run *r, const struct unit *u,
+			const struct unit_sites *s, const struct native_code *code)
+{
+	CLEANUP(free) struct site_place *places = xcalloc(MAX(s->list.len, 1u), sizeof(*places));
+	CLEANUP(free) taddr *of_probes = xcalloc(MAX(u->nprobes, 1u), sizeof(*of_probes));
+
+	for (uint32_t i = 0; i < s->list.len; i++)
+		places[i] = (struct site_place){s->list.data[i]->off, i};
+	qsort(places, s->list.len, sizeof(*places), by_off);
+	for (uint32_t k = 0; k < s->list.len; k++) {
+		uint32_t i = places[k].i;
+
+		site_count(r, s->list.data[i], &code->entries[i],
+			   &of_probes[s->natives.data[i].probe]);
+	}
 }
 
 static struct err *unit_compile(const struct inproc_run *r, const struct unit *u,
@@ -131,8 +170,9 @@ static struct err *unit_compile(const struct inproc_run *r, const struct unit *u
 			code.entries[i].func == NATIVE_NO_FILTER ? 0 : at + code.entries[i].func;
 		s->list.data[i]->number = code.entries[i].site;
 		s->list.data[i]->owner = u;
-		site_count(r, s->list.data[i], &code.entries[i]);
 	}
+	if (!e)
+		sites_count(r, u, s, &code);
 	native_code_deinit(&code);
 	return e;
 }
