@@ -24,7 +24,7 @@
  *     stub:    switch? filter? restore; jmp slot      slot:    nop               <-- uprobe
  *     goes on: ...                                             jmp goes on
  *
- * Stack    below the red zone: 24 bytes by STUB_COUNT, 176 and what the function needs by
+ * Stack    below the red zone: 32 bytes by STUB_COUNT, 176 and what the function needs by
  *          STUB_CALL and STUB_RELAY.
  * Threads  pure functions.
  */
@@ -108,7 +108,12 @@ struct stub_env {
 	 * STUB_CPU_ONE.
 	 */
 	taddr owner_addr;
-	bool tests_switch;     /* the owner looks at the switch, too, which may be off for it */
+	bool tests_switch; /* the owner looks at the switch, too, which may be off for it */
+	/*
+	 * With an owner: the function of arch_stubs.locked_make() for the same switch and words;
+	 * 0: there is none.
+	 */
+	taddr locked_func;
 	bool has_shadow_stack; /* no call can be moved */
 };
 
@@ -162,4 +167,9 @@ struct arch_stubs {
 	 * goes_on, where it jumps to, is too far away.
 	 */
 	bool (*slot_make)(taddr slot, taddr goes_on, uint8_t *buf);
+	/*
+	 * Writes the function with which all stubs of threads that are not the owner count, to buf,
+	 * for env->code. Returns its size; 0: there is no room, or the switch is too far away.
+	 */
+	uint32_t (*locked_make)(const struct stub_env *env, uint8_t *buf, uint32_t size);
 };

@@ -361,7 +361,7 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 	return own;
 }
 
-static struct stub_env stub_env_of(const struct inproc *p, const struct inproc_at *at)
+struct stub_env inproc_stub_env(const struct inproc *p, const struct inproc_at *at)
 {
 	int64_t rseq = 0;
 	bool has_rseq = patch_rseq_offset(p->patch, &rseq);
@@ -373,6 +373,7 @@ static struct stub_env stub_env_of(const struct inproc *p, const struct inproc_a
 				 .cpu_shift = (uint8_t)p->plan->counters_shift,
 				 .owner_addr = patch_owner_addr(at->switch_addr),
 				 .tests_switch = at->switch_addr != patch_switch_addr(p->patch),
+				 .locked_func = p->locked,
 				 .has_shadow_stack = p->has_shadow_stack};
 }
 
@@ -411,7 +412,7 @@ struct err *inproc_window_make(struct inproc *p, const struct inproc_file *f,
 	uint8_t code[STUB_SIZE_MAX];
 	uint32_t nleft = 0;
 	struct flow_window own = bodies_of(p, f, u, w, at, bodies, &nleft);
-	struct stub_env env = stub_env_of(p, at);
+	struct stub_env env = inproc_stub_env(p, at);
 	struct stub stub;
 	uint64_t word = 0;
 	const char *why;

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "arch/stub.h"
 #include "flow/flow.h"
 #include "image/ehframe.h"
 #include "image/segments.h"
@@ -113,6 +114,7 @@ struct inproc {
 	struct keeper *keeper;
 	bool has_counters;  /* some are raised */
 	uint64_t blob;	    /* the address of the blob */
+	uint64_t locked;    /* stub_env.locked_func */
 	uint64_t code_used; /* bytes of the code part */
 	bool has_tid;
 	int32_t tid_off;
@@ -192,6 +194,8 @@ struct inproc_at {
 	taddr switch_addr;
 	bool is_copy; /* relays have no slots there */
 };
+/* The facts for stubs there, but for their address. */
+struct stub_env inproc_stub_env(const struct inproc *p, const struct inproc_at *at);
 struct inproc_made {
 	bool is_made; /* false: the window has nothing of the unit */
 	struct patch_window window;

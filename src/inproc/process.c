@@ -19,6 +19,7 @@
 #define CODE_PER_CLAUSE (16u << 10)
 #define CODE_PER_SITE	384u /* a stub, and a row of the constants */
 #define CODE_ALIGN	64u
+#define LOCKED_MAX	128u
 
 #define HWCAP2_FSGSBASE 2u /* Linux arch/x86/include/uapi/asm/hwcap2.h */
 
@@ -378,6 +379,20 @@ static struct err *blob_place(struct inproc *p)
 	return inproc_place(p, code, blob_code_size + size, &p->blob);
 }
 
+/* Places the function with which stubs count with a lock. */
+static struct err *locked_place(struct inproc *p)
+{
+	const struct inproc_at at = {.switch_addr = patch_switch_addr(p->patch)};
+	struct stub_env env = inproc_stub_env(p, &at);
+	uint8_t code[LOCKED_MAX];
+	uint32_t size;
+
+	env.code = inproc_place_next(p);
+	size = arch.stubs->locked_make(&env, code, sizeof(code));
+	return size ? inproc_place(p, code, size, &p->locked)
+		    : err_new("no code that counts can be made for process %d", (int)p->opts.pid);
+}
+
 /* Fills the data part: through a file of ours, of which only what was written is copied. */
 static struct err *data_fill(struct inproc *p, const struct layout *l)
 {
@@ -502,6 +517,8 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 		e = data_fill(p, l);
 	if (!e)
 		e = blob_place(p);
+	if (!e)
+		e = locked_place(p);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (!p->files.data[i]->is_far)
 			inproc_copies_reach(p, p->files.data[i]);

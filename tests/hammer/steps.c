@@ -25,6 +25,8 @@
 #define STUB_AREA   0x10000u /* stubs; then the function, counters, its copy of the frame */
 #define AREA_FUNC   0x4000u
 #define AREA_FALSE  0x5000u /* a function that returns 0 */
+#define AREA_LOCKED 0x5200u /* stub_env.locked_func */
+#define LOCKED_MAX  0x80u
 #define AREA_SLOT   0x5100u /* of a relay */
 #define AREA_COUNTS 0x6000u
 #define AREA_OWN    0x6800u /* the owner's counter */
@@ -550,6 +552,16 @@ static bool body_check(struct steps *s, const struct stub_body *b, const struct 
 	return true;
 }
 
+static uint64_t locked_make(struct steps *s, const struct stub_env *env)
+{
+	struct stub_env own = *env;
+
+	own.code = (uint64_t)s->area + AREA_LOCKED;
+	if (!arch.stubs->locked_make(&own, s->area + AREA_LOCKED, LOCKED_MAX))
+		BUG("no function that counts");
+	return own.code;
+}
+
 /* This thread is the owner, or another one, or nobody; there may be no word for one. */
 static void owner_make(struct steps *s, struct stub_env *env, bool is_on)
 {
@@ -558,6 +570,8 @@ static void owner_make(struct steps *s, struct stub_env *env, bool is_on)
 	env->tests_switch = r & 4;
 	if (env->cpu != STUB_CPU_ONE && r & 24)
 		env->owner_addr = (uint64_t)s->area + AREA_OWNER;
+	if (r & 32)
+		env->locked_func = locked_make(s, env);
 	if (!env->owner_addr || (!is_on && !env->tests_switch))
 		who = 0;
 	memcpy(s->area + AREA_OWNER, &who, sizeof(who));

@@ -15,18 +15,15 @@
 #define RED_ZONE     128
 #define THREAD_SHIFT 12 /* threads' blocks lie on stacks, which are some pages apart */
 
-/* The registers that bodies use, by their numbers in instructions. */
-enum { AX, CX, DX };
-
 /* The part of a body for threads that are not the owner: behind the instructions of the window. */
 struct rest {
 	const struct stub_body *b;
-	uint8_t reg;	  /* that is saved and free */
 	uint32_t forward; /* the jump to the part */
 	uint32_t back;	  /* offset where it goes on */
 };
 
 struct rests {
+	bool are_near; /* jumps to them have a distance of one byte */
 	uint32_t n;
 	struct rest list[2 * STUB_BODIES_MAX]; /* a tail may have a body a second time */
 };
@@ -60,26 +57,60 @@ static uint32_t switch_test(struct emit *e, const struct stub_env *env)
 	return code_forward(e);
 }
 
+/* %rdx = how far the word of the CPU is from that of CPU 0. */
+static void word_find(struct emit *e, const struct stub_env *env)
+{
+	if (env->cpu == STUB_CPU_RSEQ) {
+		EMIT(e, 0x64, 0x8b, 0x14, 0x25); /* mov %fs:rseq_cpu, %edx */
+		code_u32(e, (uint32_t)env->rseq_cpu);
+	} else {
+		EMIT(e, 0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0); /* mov %fs:0, %rdx */
+		EMIT(e, 0x48, 0xc1, 0xea, THREAD_SHIFT);	   /* shr */
+	}
+	EMIT(e, 0x81, 0xe2); /* and $mask, %edx */
+	code_u32(e, env->cpu_mask);
+	EMIT(e, 0x48, 0xc1, 0xe2, env->cpu_shift); /* shl */
+}
+
+static bool has_one_word(const struct stub_env *env)
+{
+	return env->cpu == STUB_CPU_ONE || !env->cpu_mask;
+}
+
+/* %rcx = the word of CPU 0. */
+static void counter_load(struct emit *e, taddr counter)
+{
+	EMIT(e, 0x48, 0x8d, 0x0d); /* lea counter(%rip), %rcx */
+	code_distance(e, counter, 0);
+}
+
 static void counter_add(struct emit *e, const struct stub_env *env, taddr counter)
 {
-	if (env->cpu == STUB_CPU_ONE || !env->cpu_mask) {
+	if (has_one_word(env)) {
 		EMIT(e, 0xf0, 0x48, 0xff, 0x05); /* lock incq counter(%rip) */
 		code_distance(e, counter, 0);
 		return;
 	}
-	if (env->cpu == STUB_CPU_RSEQ) {
-		EMIT(e, 0x64, 0x8b, 0x0c, 0x25); /* mov %fs:rseq_cpu, %ecx */
-		code_u32(e, (uint32_t)env->rseq_cpu);
-	} else {
-		EMIT(e, 0x64, 0x48, 0x8b, 0x0c, 0x25, 0, 0, 0, 0); /* mov %fs:0, %rcx */
-		EMIT(e, 0x48, 0xc1, 0xe9, THREAD_SHIFT);	   /* shr */
-	}
-	EMIT(e, 0x81, 0xe1); /* and $mask, %ecx */
-	code_u32(e, env->cpu_mask);
-	EMIT(e, 0x48, 0xc1, 0xe1, env->cpu_shift); /* shl */
-	EMIT(e, 0x48, 0x8d, 0x15);		   /* lea counter(%rip), %rdx */
-	code_distance(e, counter, 0);
-	EMIT(e, 0xf0, 0x48, 0xff, 0x04, 0x0a); /* lock incq (%rdx,%rcx) */
+	word_find(e, env);
+	counter_load(e, counter);
+	EMIT(e, 0xf0, 0x48, 0xff, 0x04, 0x11); /* lock incq (%rcx,%rdx) */
+}
+
+static uint32_t locked_make(const struct stub_env *env, uint8_t *buf, uint32_t size)
+{
+	struct emit e = {.buf = buf, .size = size, .code = env->code};
+	uint32_t over = switch_test(&e, env);
+
+	EMIT(&e, 0x52); /* push %rdx */
+	if (has_one_word(env))
+		EMIT(&e, 0x31, 0xd2); /* xor %edx, %edx */
+	else
+		word_find(&e, env);
+	EMIT(&e, 0xf0, 0x48, 0xff, 0x04, 0x11); /* lock incq (%rcx,%rdx) */
+	EMIT(&e, 0x5a);
+	code_arrive(&e, over);
+	EMIT(&e, 0xc3);
+	return e.is_full || e.is_far ? 0 : e.n;
 }
 
 static void flags_save(struct emit *e)
@@ -114,37 +145,39 @@ static void locked_write(struct emit *e, const struct stub_window *w, const stru
 		stack_add(e, RED_ZONE);
 }
 
-/*
- * The word of the owner is incremented by one instruction, which a signal divides no more than
- * another one. At an exit %rax has what the function returns, which is wanted soon.
- */
+/* The word of the owner is incremented by one instruction, which no signal divides. */
 static void owned_write(struct emit *e, const struct body_ctx *c, const struct stub_body *b)
 {
 	const struct stub_window *w = c->w;
 	struct rest *r = &c->rests->list[c->rests->n++];
 	uint32_t over = 0;
 
-	*r = (struct rest){.b = b, .reg = w->has_flags || b->is_exit ? CX : AX};
 	if (w->has_red_zone)
 		stack_add(e, -RED_ZONE);
 	if (w->has_flags) {
 		EMIT(e, 0x50); /* push %rax */
 		flags_save(e);
 	}
-	EMIT(e, 0x50 | r->reg); /* push */
+	EMIT(e, 0x51); /* push %rcx */
 	if (c->env->tests_switch)
 		over = switch_test(e, c->env);
-	EMIT(e, 0x64, 0x48, 0x8b, 0x04 | r->reg << 3, 0x25, 0, 0, 0, 0); /* mov %fs:0, reg */
-	EMIT(e, 0x48, 0x3b, 0x05 | r->reg << 3);			 /* cmp owner(%rip), reg */
+	EMIT(e, 0x64, 0x48, 0x8b, 0x0c, 0x25, 0, 0, 0, 0); /* mov %fs:0, %rcx */
+	EMIT(e, 0x48, 0x3b, 0x0d);			   /* cmp owner(%rip), %rcx */
 	code_distance(e, c->env->owner_addr, 0);
-	EMIT(e, 0x0f, 0x85); /* jne */
-	r->forward = code_forward32(e);
+	r->b = b;
+	if (c->rests->are_near) {
+		EMIT(e, 0x75); /* jne */
+		r->forward = code_forward(e);
+	} else {
+		EMIT(e, 0x0f, 0x85); /* jne */
+		r->forward = code_forward32(e);
+	}
 	EMIT(e, 0x48, 0xff, 0x05); /* incq own(%rip) */
 	code_distance(e, b->own, 0);
 	r->back = e->n;
 	if (c->env->tests_switch)
 		code_arrive(e, over);
-	EMIT(e, 0x58 | r->reg); /* pop */
+	EMIT(e, 0x59); /* pop */
 	if (w->has_flags) {
 		flags_restore(e);
 		EMIT(e, 0x58);
@@ -153,23 +186,38 @@ static void owned_write(struct emit *e, const struct body_ctx *c, const struct s
 		stack_add(e, RED_ZONE);
 }
 
-static void rest_write(struct emit *e, const struct stub_env *env, const struct rest *r)
+/* The same without the common function: where the switch was tested, or there is none. */
+static void rest_count(struct emit *e, const struct stub_env *env, const struct rest *r)
 {
 	uint32_t over = 0;
 
-	code_arrive32(e, r->forward);
 	if (!env->tests_switch)
 		over = switch_test(e, env);
-	if (r->reg == AX)
-		EMIT(e, 0x50 | CX);
-	EMIT(e, 0x50 | DX);
+	EMIT(e, 0x52); /* push %rdx */
 	counter_add(e, env, r->b->counter);
-	EMIT(e, 0x58 | DX);
-	if (r->reg == AX)
-		EMIT(e, 0x58 | CX);
+	EMIT(e, 0x5a);
 	if (!env->tests_switch)
 		code_arrive(e, over);
-	code_jump(e, e->code + r->back);
+}
+
+static void rest_write(struct emit *e, const struct rests *rests, const struct stub_env *env,
+		       const struct rest *r)
+{
+	if (rests->are_near)
+		code_arrive(e, r->forward);
+	else
+		code_arrive32(e, r->forward);
+	if (env->locked_func && !env->tests_switch) {
+		counter_load(e, r->b->counter);
+		EMIT(e, 0xe8); /* call */
+		code_distance(e, env->locked_func, 0);
+	} else {
+		rest_count(e, env, r);
+	}
+	if (e->n + 2 - r->back <= 128)
+		EMIT(e, 0xeb, (uint8_t)(r->back - (e->n + 2))); /* jmp */
+	else
+		code_jump(e, e->code + r->back);
 }
 
 static void count_write(struct emit *e, const struct body_ctx *c, const struct stub_body *b)
@@ -342,12 +390,12 @@ static void bodies_write(struct emit *e, void *ctx)
 		c->why = tail_write(e, c);
 }
 
-static const char *stub_write(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
-			      uint32_t size, struct stub *ret)
+static const char *stub_try(const struct stub_window *w, const struct stub_env *env, bool are_near,
+			    uint8_t *buf, uint32_t size, struct stub *ret)
 {
 	struct emit e = {.buf = buf, .size = MIN(size, STUB_SIZE_MAX), .code = env->code};
 	struct stub s = {.nins = w->nins};
-	struct rests rests = {0};
+	struct rests rests = {.are_near = are_near};
 	bool ends = false;
 
 	if (!w->nins || w->nins > STUB_INSNS_MAX || w->ins[0] != 0)
@@ -379,7 +427,7 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	if (!ends)
 		code_jump(&e, w->addr + w->len);
 	for (uint32_t i = 0; i < rests.n; i++)
-		rest_write(&e, env, &rests.list[i]);
+		rest_write(&e, &rests, env, &rests.list[i]);
 	code_consts(&e);
 	if (e.is_full)
 		return "its stub would be too long";
@@ -390,4 +438,14 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	return NULL;
 }
 
-const struct arch_stubs x86_64_stubs = {.make = stub_write, .slot_make = slot_make};
+static const char *stub_write(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
+			      uint32_t size, struct stub *ret)
+{
+	const char *why = stub_try(w, env, true, buf, size, ret);
+
+	return why ? stub_try(w, env, false, buf, size, ret) : NULL;
+}
+
+const struct arch_stubs x86_64_stubs = {.make = stub_write,
+					.slot_make = slot_make,
+					.locked_make = locked_make};

@@ -237,6 +237,11 @@ static void test_limits(void)
 	far.owner_addr = 1ull << 40;
 	ok(arch.stubs->make(&w, &far, buf, sizeof(buf), &ret) != NULL,
 	   "not if the word of the owner is too far away");
+	ok(arch.stubs->locked_make(&env, buf, sizeof(buf)) > 0, "the function of all stubs");
+	is_int(arch.stubs->locked_make(&env, buf, 12), 0, "not in too little room");
+	far = env;
+	far.switch_addr = 1ull << 40;
+	is_int(arch.stubs->locked_make(&far, buf, sizeof(buf)), 0, "nor far from the switch");
 }
 
 int main(void)
