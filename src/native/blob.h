@@ -17,7 +17,7 @@
  *     tables                      aggregations: one a map and CPU; arrays: one a map; threads: one
  *     counters                    of sites that do nothing but count under a key which they fix
  *     struct blob_samples         threads in sampled calls, and addresses that are followed
- *     struct blob_live[]          what live() follows
+ *     struct blob_live[]          what live() follows: slots of addresses, and those for all others
  *     global variables            layout.gvars_size bytes
  *
  * Tables    A table has a power of two of slots: a word, the key, the value. Searching begins at
@@ -122,13 +122,18 @@ struct blob_samples {
 };
 
 /*
- * The table of live(), with a slot for each address that is alive. An address is in one of
- * the slots of its home, BLOB_LIVE_WAYS that follow one another, or in one of the BLOB_LIVE_REACH
- * from there on. Word and time are changed together.
+ * What live() follows: a slot for each address that is alive. Word and time are changed together.
+ *
+ * An address has one slot that it may own (blob_live_own()), and keeps while it is not alive: then
+ * the time is the word. An address that wants the slot of another one, which is not alive, writes
+ * into the time that it does, and when (BLOB_LIVE_WANTED).
+ *
+ * An address whose own slot has another one is in one of the slots of its home, BLOB_LIVE_WAYS that
+ * follow one another in a second table, or in one of the BLOB_LIVE_REACH from there on.
  */
 struct blob_live {
 	u64 word; /* address ^ BLOB_LIVE_XOR; 0: room; BLOB_LIVE_BUSY: somebody is filling it */
-	u64 time; /* when live() was called */
+	u64 time; /* when live() was called; of an own slot not above BLOB_LIVE_TIME_MAX: alive */
 	u64 bytes;
 	u32 elem; /* the value of the element, in words from the beginning of the data part */
 	u8 pad[3];
@@ -138,6 +143,17 @@ struct blob_live {
 #define BLOB_LIVE_REACH 64u
 #define BLOB_LIVE_BUSY	1ull
 #define BLOB_LIVE_XOR	0x8000000000000000ull /* it is no address, and not followed */
+
+#define BLOB_LIVE_TIME_MAX (~0ull >> 1)
+#define BLOB_LIVE_WANTED   (3ull << 62) /* and the other bits of the time stamp counter */
+#define BLOB_LIVE_FILLING  (~0ull)	/* the owner fills it */
+#define BLOB_LIVE_GRACE	   (1ull << 22) /* cycles from when a slot is wanted until it is taken */
+/*
+ * Numbers above are the kernel's addresses, or none: they own nothing. So the word of an owner has
+ * the bits 10 above, and is neither a time nor one of the numbers above.
+ */
+#define BLOB_LIVE_OWNER_MAX (~0ull >> 2)
+#define BLOB_LIVE_OWN_MIN   256u /* slots: those of 4 KB of addresses follow one another */
 
 /* What the functions know of the data part: it stands behind their code, which nobody changes. */
 struct blob_conf {
@@ -149,6 +165,8 @@ struct blob_conf {
 	u64 samples_off; /* of struct blob_samples; 0: there is none */
 	u64 live_off;	 /* of the slots of live(), if a clause has such */
 	u64 live_mask;	 /* their number, a power of two, less 1 */
+	u64 own_off;	 /* of the slots that addresses own */
+	u64 own_shift;	 /* 64 less the binary logarithm of their number */
 	struct blob_table tables[];
 };
 
@@ -167,6 +185,8 @@ struct blob_plan {
 	u64 samples_off; /* of struct blob_samples; 0: no clause samples */
 	u64 live_off;	 /* of the slots of live(); 0: no clause calls it */
 	u32 live_slots;	 /* a power of two, a multiple of BLOB_LIVE_WAYS */
+	u64 own_off;	 /* of the slots of live() that addresses own; 0: there are none */
+	u32 own_slots;	 /* a power of two, at least BLOB_LIVE_OWN_MIN */
 	u32 max_record;	 /* the most bytes of a record */
 	/*
 	 * Table i is that of layout.agg_maps[i], nagg + i that of layout.arr_maps[i], and
@@ -219,6 +239,17 @@ static inline u64 blob_key_hash(u64 cookie, const u64 *key, u32 nwords)
 		h ^= h >> 32;
 	}
 	return h;
+}
+
+/*
+ * The number of the slot that an address may own. Blocks are multiples of 16: those of 4 KB have
+ * slots of their own that are as near to one another. Other numbers are spread by their last bits.
+ */
+static inline u64 blob_live_own(u64 addr, u64 own_shift)
+{
+	u64 n = addr >> 4 | addr << 60;
+
+	return (n >> 8) * BLOB_HASH_FACTOR >> own_shift ^ (n & (BLOB_LIVE_OWN_MIN - 1));
 }
 
 /* ---- rings ----------------------------------------------------------------------------------- */

@@ -120,6 +120,8 @@ struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size)
 		.samples_off = p->samples_off,
 		.live_off = p->live_off,
 		.live_mask = p->live_slots ? p->live_slots - 1 : 0,
+		.own_off = p->own_off,
+		.own_shift = p->own_slots ? 64u - (uint32_t)__builtin_ctz(p->own_slots) : 0,
 	};
 	memcpy(c->tables, p->tables, p->ntables * sizeof(*p->tables));
 	*ret_size = size;

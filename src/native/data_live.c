@@ -10,6 +10,10 @@
  * homes at its end go on, when all of it was. The element of an entry is found by the place of its
  * value, which lies in the table of an aggregation, or the entry is wrong, and is counted as bad.
  *
+ * Slots that addresses own are read first. An address that then leaves its own slot, and comes
+ * again elsewhere, would be met there, too; so the words that were handed out are remembered. One
+ * that comes the other way round is left out.
+ *
  * Entries of slots that the tracer has marked dead (data_aggs.c) have the key that was there: such
  * a slot is not used again before a reading that has begun later than the mark's time of grace has
  * met no entry of it.
@@ -45,6 +49,7 @@ struct live_reading {
 	struct hashmap *elems;	/* blob_live.elem -> struct rt_live, as large as the layout says */
 	struct rt_live *sought; /* room for one that may not exist */
 	struct held_slots first, held; /* at the begin of the table, and at the end of a part */
+	uint64_t *owners; /* by number of an own slot, the word that was handed out; 0: none was */
 	uint64_t nbad;
 };
 
@@ -148,11 +153,38 @@ static void slot_hand_out(struct live_reading *r, const struct blob_live *s)
 	r->f(r->arg, &key, entry);
 }
 
+/* The number of the slot that the address of a word may own. */
+static uint64_t own_number(const struct live_reading *r, uint64_t word)
+{
+	uint32_t bits = (uint32_t)__builtin_ctz(r->d->plan->own_slots);
+
+	return blob_live_own(word ^ BLOB_LIVE_XOR, 64 - bits);
+}
+
 static void slots_hand_out(struct live_reading *r, const struct blob_live *slots, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (slots[i].word > BLOB_LIVE_BUSY)
+		if (slots[i].word > BLOB_LIVE_BUSY &&
+		    r->owners[own_number(r, slots[i].word)] != slots[i].word)
 			slot_hand_out(r, &slots[i]);
+}
+
+/* Hands out own slots, of which the first one has this number. */
+static void own_hand_out(struct live_reading *r, uint32_t from, const struct blob_live *slots,
+			 uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct blob_live *s = &slots[i];
+
+		if (s->word <= BLOB_LIVE_BUSY || s->time > BLOB_LIVE_TIME_MAX)
+			continue;
+		if (own_number(r, s->word) != from + i) {
+			r->nbad++;
+			continue;
+		}
+		slot_hand_out(r, s);
+		r->owners[from + i] = s->word;
+	}
 }
 
 /*
@@ -219,27 +251,66 @@ static bool may_be_again(const struct live_reading *r, const struct blob_live *s
 	return s->word > BLOB_LIVE_BUSY && (has_changed || r->d->layout->opts.liveorder);
 }
 
-static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
+/* One of the two tables, or a part of it. */
+struct live_part {
+	uint64_t off; /* of the table's slots in the data part */
+	uint32_t from, n;
+	bool is_own;
+};
+
+/* Hands out a part that was read, in which these slots have changed meanwhile. */
+static void part_finish(struct live_reading *r, const struct live_part *p, const bool *has_changed)
+{
+	struct blob_live *slots = r->d->lives->again;
+
+	if (p->is_own) {
+		own_hand_out(r, p->from, slots, p->n);
+		return;
+	}
+	for (uint32_t i = 0; i < p->n; i++)
+		if (may_be_again(r, &slots[i], has_changed[i]))
+			slot_leave_older(slots, p->n, i);
+	part_hand_out(r, p->from, slots, p->n);
+}
+
+static struct err *part_read(struct live_reading *r, const struct live_part *p)
 {
 	struct live_state *v = r->d->lives;
-	uint64_t at = r->d->plan->live_off + (uint64_t)from * sizeof(*v->slots);
-	struct err *e = ndata_read(r->d, at, v->slots, n * sizeof(*v->slots));
+	uint64_t at = p->off + (uint64_t)p->from * sizeof(*v->slots);
+	struct err *e = ndata_read(r->d, at, v->slots, p->n * sizeof(*v->slots));
+	bool has_changed[READ_SLOTS] = {false};
 
 	if (!e)
-		e = ndata_read(r->d, at, v->again, n * sizeof(*v->slots));
-	for (uint32_t i = 0; i < n && !e; i++) {
+		e = ndata_read(r->d, at, v->again, p->n * sizeof(*v->slots));
+	for (uint32_t i = 0; i < p->n && !e; i++) {
 		struct blob_live *s = &v->again[i];
-		bool has_changed = !is_same(s, &v->slots[i]), is_done = true;
+		bool is_done = true;
 
-		if (has_changed)
+		has_changed[i] = !is_same(s, &v->slots[i]);
+		if (has_changed[i])
 			e = slot_settle(r->d, at + i * sizeof(*s), s, &is_done);
 		if (!is_done)
 			s->word = 0;
-		if (may_be_again(r, s, has_changed))
-			slot_leave_older(v->again, n, i);
 	}
 	if (!e)
-		part_hand_out(r, from, v->again, n);
+		part_finish(r, p, has_changed);
+	return e;
+}
+
+/* Reads nslots slots, those of them that exist. */
+static struct err *table_read(struct live_reading *r, uint64_t off, uint32_t nslots, bool is_own)
+{
+	uint64_t size = sizeof(struct blob_live), end = off + nslots * size;
+	struct err *e = NULL;
+
+	for (uint32_t i = 0, n; i < nslots && !e; i += n) {
+		uint64_t at = ndata_skip_holes(r->d, off + i * size, end);
+
+		i = (uint32_t)((at - off) / size);
+		n = MIN(READ_SLOTS, nslots - i);
+		if (n)
+			e = part_read(r, &(struct live_part){off, i, n, is_own});
+	}
 	return e;
 }
 
@@ -257,29 +328,25 @@ struct err *lives_each(void *ctx, agg_alive_f *f, void *arg)
 {
 	struct ndata *d = ctx;
 	struct live_reading r = {.d = d, .f = f, .arg = arg};
-	uint64_t begin = d->plan->live_off, size = sizeof(struct blob_live);
-	uint64_t end = begin + d->plan->live_slots * size;
-	struct err *e = NULL;
+	struct err *e;
 
 	if (!d->lives)
 		return NULL;
 	r.arena = arena_create();
 	r.elems = hashmap_create();
 	r.sought = arena_alloc(r.arena, d->layout->live_size);
+	/* most of it is never touched, and takes no memory */
+	r.owners = xcalloc(d->plan->own_slots, sizeof(*r.owners));
 	maps_begin_uses(d);
-	for (uint32_t i = 0, n; i < d->plan->live_slots && !e; i += n) {
-		uint64_t at = ndata_skip_holes(d, begin + i * size, end);
-
-		i = (uint32_t)((at - begin) / size);
-		n = MIN(READ_SLOTS, d->plan->live_slots - i);
-		if (n)
-			e = slots_read(&r, i, n);
-	}
+	e = table_read(&r, d->plan->own_off, d->plan->own_slots, true);
+	if (!e)
+		e = table_read(&r, d->plan->live_off, d->plan->live_slots, false);
 	if (!e) {
 		rest_hand_out(&r);
 		buried_forget(d->lives);
 		d->lives->nbad = r.nbad;
 	}
+	free(r.owners);
 	hashmap_destroy(r.elems);
 	arena_destroy(r.arena);
 	return e;

@@ -9,6 +9,7 @@
 #define SIZE_DEFAULT (1ull << 30)
 #define SLOTS_MIN    BLOB_PROBES
 #define SLOTS_MAX    (1u << 24)
+#define OWN_MAX	     (1u << 21) /* slots that addresses own: 64 MB, where all are used */
 #define THREADS_MAX  (1u << 16)
 #define RING_MIN     (BLOB_RING_PARTS * 64)
 #define RING_MAX     (1u << 30)
@@ -126,6 +127,19 @@ static void counters_shape(struct blob_plan *p, uint32_t n)
 		p->ncounters = 0;
 }
 
+/* The slots of live(): those for any address, and those that addresses own. */
+static void lives_place(struct blob_plan *p)
+{
+	uint64_t slot = sizeof(struct blob_live);
+
+	p->live_off = p->own_off = 0;
+	if (!p->live_slots)
+		return;
+	p->own_slots = MAX(MIN(p->live_slots, OWN_MAX), BLOB_LIVE_OWN_MIN);
+	p->live_off = space_take(p, p->live_slots * slot, PAGE);
+	p->own_off = space_take(p, p->own_slots * slot, PAGE);
+}
+
 static void plan_place(struct blob_plan *p, const struct ndata_opts *o)
 {
 	p->size = sizeof(struct blob_data);
@@ -133,10 +147,7 @@ static void plan_place(struct blob_plan *p, const struct ndata_opts *o)
 	p->gvars_off = space_take(p, ROUND_UP(o->layout->gvars_size, 8u), BLOB_LINE);
 	p->counters_off = space_take(p, counters_bytes(p), PAGE);
 	p->samples_off = o->has_samples ? space_take(p, sizeof(struct blob_samples), PAGE) : 0;
-	p->live_off =
-		p->live_slots
-			? space_take(p, (uint64_t)p->live_slots * sizeof(struct blob_live), PAGE)
-			: 0;
+	lives_place(p);
 	for (uint32_t i = 0; i < p->ntables; i++)
 		if (!p->tables[i].key_size)
 			p->tables[i].banks_off = space_take(p, p->tables[i].slots, 8);

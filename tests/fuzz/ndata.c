@@ -74,8 +74,8 @@ static void alive_see(void *arg, const struct rt_live_key *key, const struct rt_
 {
 	struct alive *a = arg;
 
-	if (++a->n > env.plan->live_slots)
-		BUG("%u entries of %u slots", a->n, env.plan->live_slots);
+	if (++a->n > env.plan->live_slots + env.plan->own_slots)
+		BUG("%u entries of %u slots", a->n, env.plan->live_slots + env.plan->own_slots);
 	if (!entry->agg || entry->agg > env.layout.naggs ||
 	    env.aggs[entry->agg - 1].agg->func != AGGFUNC_LIVE || entry->cpu >= ENV_CPUS)
 		BUG("an entry of aggregation %u, CPU %u", entry->agg, entry->cpu);
@@ -92,7 +92,7 @@ static void alive_read(bool buries)
 	struct alive a = {0}, again = {0};
 	struct err *e = ndata_aggs.alive(env.d, alive_see, &a);
 
-	if (!e && ndata_nbad_lives(env.d) + a.n > env.plan->live_slots)
+	if (!e && ndata_nbad_lives(env.d) + a.n > env.plan->live_slots + env.plan->own_slots)
 		BUG("more bad entries than slots");
 	if (!e && a.n && buries) {
 		ndata_aggs.bury(env.d, &a.last, a.last_time);
@@ -208,6 +208,9 @@ static uint64_t place_of(uint32_t change, uint32_t where)
 	case CHANGE_RINGS: return p->rings_off + where * 8ull % (ENV_CPUS * p->ring_size);
 	case CHANGE_TABLES: return p->tables[where % p->ntables].off + where / 16;
 	case CHANGE_LIVES:
+		if (where & 1)
+			return p->own_off +
+			       where * 4ull % (p->own_slots * sizeof(struct blob_live));
 		return p->live_off + where * 4ull % (p->live_slots * sizeof(struct blob_live));
 	case NCHANGES: break;
 	}

@@ -2,28 +2,42 @@
 /*
  * live() and dead(): the addresses that are followed (struct blob_live).
  *
- * A block is entered in one of the slots of its home, or in a later one when these are taken; the
- * home counts those that are elsewhere, so that an address that is not there costs one look at the
- * home. Nothing is moved, and no slot is a tombstone: freed slots have room at once.
+ * A block is entered in the slot that its address owns, or may own. If another address has that, it
+ * is entered in a second table: in one of the slots of its home there, or in a later one when these
+ * are taken; the home counts those that are elsewhere, so that an address that is not there costs
+ * one look at the home. Nothing is moved, and no slot of the second table is a tombstone.
  *
  * Who may change the same address at the same time
  *     The program itself puts live() and dead() of one address in order: a block is its caller's
  *     when malloc() returns, where live() is, before anybody can free it; and the next malloc() can
  *     return the address only after the free(), at whose entry dead() is, has begun and given it
- *     back. There are two exceptions. realloc() frees inside, and dead(old, since) comes when it
- *     returns: another thread may have the address by then. That block has a later time, which
- *     tells: word and time of a slot are compared and changed by one instruction, and a slot that
- *     is being filled has no address until its time is there. And programs with an error may free
- *     a block twice: all slots are given back by a comparison, so that at most that block is wrong.
- *     That of a block's owner is one instruction, which a signal or another thread on its CPU does
- *     not divide, but not a locked one, which takes 20 cycles at each free(): another block can be
- *     wrong if two CPUs free one in the same cycles, and a third one uses the slot in between.
+ *     back. So nobody else fills or leaves an own slot, which is done by a comparison that is one
+ *     instruction, not divided by a signal or another thread on the same CPU, but not locked, which
+ *     takes 20 cycles and waits for all stores before it. There are three exceptions.
+ *
+ *     realloc() frees inside, and dead(old, since) comes when it returns: another thread may have
+ *     the address by then. That block has a later time, which tells: word and time of a slot are
+ *     compared and changed by one locked instruction. If the owner's comparison has read the time
+ *     before that, and writes behind it, the block that comes is entered, and the one before is
+ *     gone either way.
+ *
+ *     Another address wants the slot, whose owner is not alive. It says so in the time, locked, and
+ *     enters itself elsewhere. An owner that comes back meanwhile sees the changed time, and
+ *     compares locked; or its instruction has begun before, and then it overwrites that mark. Only
+ *     when the mark has stood for a millisecond, in which each instruction that had begun has
+ *     ended, is the slot taken, locked. A thread that has slept between its look at the slot and
+ *     its comparison finds another time there: that of a slot at rest is the word of its address.
+ *
+ *     Programs with an error may free a block twice, which changes a time that another one has
+ *     read: at most that block is wrong. In the second table a free() compares the word alone, and
+ *     not locked: another block can be wrong if two CPUs free one in the same cycles, and a third
+ *     one uses the slot in between.
+ *
  *     A signal handler comes between two instructions of the same thread, which the above covers.
- *     If it never returns there, the slot that was being filled is lost.
+ *     If it never returns there, the slot that was being filled is its address's, or is lost.
  */
 #include "native/rt/rt.h"
 
-#define GOLDEN	  0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
 #define NO_LIMIT  (~0ull)
 #define TRIES	  8
 #define STRAY_MAX 255u /* so many or more are elsewhere: it stays */
@@ -39,7 +53,7 @@ static inline struct home home_of(struct blob_data *d, u64 addr)
 	u64 mask = blob_conf.live_mask;
 
 	return (struct home){(struct blob_live *)((u8 *)d + blob_conf.live_off),
-			     (addr * GOLDEN >> 32) * BLOB_LIVE_WAYS & mask, mask,
+			     (addr * BLOB_HASH_FACTOR >> 32) * BLOB_LIVE_WAYS & mask, mask,
 			     addr ^ BLOB_LIVE_XOR};
 }
 
@@ -89,6 +103,13 @@ static void strays_count(u8 *strays, u8 n)
 	__atomic_store_n(strays, STRAY_MAX, __ATOMIC_RELEASE);
 }
 
+/* The slot that an address owns, or may own. */
+static inline struct blob_live *own_slot(struct blob_data *d, u64 addr)
+{
+	return (struct blob_live *)((u8 *)d + blob_conf.own_off) +
+	       blob_live_own(addr, blob_conf.own_shift);
+}
+
 /* ---- giving back ----------------------------------------------------------------------------- */
 
 /* Changes word and time of a slot together, if both are still what they were. */
@@ -100,6 +121,18 @@ static inline int pair_swap(struct blob_live *s, u64 word, u64 time, u64 new_wor
 			 : [pair] "+m"(*(unsigned __int128 *)s), "+a"(word), "+d"(time),
 			   "=@cce"(done)
 			 : "b"(new_word), "c"(new_time)
+			 : "memory");
+	return done;
+}
+
+/* Changes the time of an own slot if it is still this one, for the block's owner: not locked. */
+static inline int time_swap(struct blob_live *s, u64 time, u64 new_time)
+{
+	u8 done;
+
+	__asm__ volatile("cmpxchg %[new], %[time]"
+			 : [time] "+m"(s->time), "+a"(time), "=@cce"(done)
+			 : [new] "r"(new_time)
 			 : "memory");
 	return done;
 }
@@ -120,7 +153,10 @@ static int slot_leave(struct blob_live *s, u64 word, u64 until)
 	return 0;
 }
 
-/* The same for the owner of the address: no signal interrupts it, and other CPUs need not wait. */
+/*
+ * The owner of an address gives a slot back for any address: no signal interrupts it, and other
+ * CPUs need not wait.
+ */
 static inline void own_leave(struct blob_live *s, u64 word)
 {
 	__asm__ volatile("cmpxchg %[none], %[word]"
@@ -142,7 +178,7 @@ static __attribute__((noinline)) void stray_leave(const struct home *h, u64 unti
 	}
 }
 
-/* Gives an address back that has a time, or is elsewhere; begins anew. */
+/* Gives an address back that does not own a slot. */
 static __attribute__((noinline)) void addr_leave(struct blob_data *d, u64 addr, u64 until)
 {
 	struct home h = home_of(d, addr);
@@ -150,21 +186,40 @@ static __attribute__((noinline)) void addr_leave(struct blob_data *d, u64 addr, 
 
 	if (h.word <= BLOB_LIVE_BUSY)
 		return;
-	if (s)
+	if (s && until == NO_LIMIT)
+		own_leave(s, h.word);
+	else if (s)
 		(void)slot_leave(s, h.word, until);
 	else if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
 		stray_leave(&h, until);
 }
 
+/* The block of an own slot is not alive any more, if its time is up to this one. */
+static __attribute__((noinline)) void owner_leave(struct blob_live *s, u64 word, u64 until)
+{
+	for (u32 i = 0; i < TRIES; i++) {
+		u64 time = word_load(&s->time);
+
+		if (time > until || time > BLOB_LIVE_TIME_MAX || word_load(&s->word) != word ||
+		    pair_swap(s, word, time, word, word))
+			return;
+	}
+}
+
 FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until)
 {
-	struct home h = home_of(d, addr);
-	struct blob_live *s = home_find(&h, h.word);
+	struct blob_live *s = own_slot(d, addr);
+	u64 word = addr ^ BLOB_LIVE_XOR, time;
 
-	if (s && until == NO_LIMIT && h.word > BLOB_LIVE_BUSY)
-		own_leave(s, h.word);
-	else
+	if (word_load(&s->word) != word) {
 		addr_leave(d, addr, until);
+		return;
+	}
+	time = word_load(&s->time);
+	if (until != NO_LIMIT)
+		owner_leave(s, word, until);
+	else if (time <= BLOB_LIVE_TIME_MAX && word > BLOB_LIVE_BUSY)
+		(void)time_swap(s, time, word);
 }
 
 /* ---- entering -------------------------------------------------------------------------------- */
@@ -216,34 +271,89 @@ static __attribute__((noinline)) void entry_lose(struct blob_data *d, u64 bytes,
 	word_add(&cpu_of(d, cpu)->live_drops, 1);
 }
 
-/* Enters an address where more is to be looked at than its home; begins anew. */
-static __attribute__((noinline)) void addr_enter(struct blob_data *d, u64 addr, u64 bytes, u64 time,
-						 u64 *value, u64 cpu)
+/* Enters an address in the table for all addresses. */
+static void addr_enter(struct blob_data *d, u64 addr, const struct entry *e, u64 *value, u64 cpu)
 {
-	struct entry e = entry_of(d, bytes, time, value);
 	struct home h = home_of(d, addr);
 	struct blob_live *s;
 
 	if (h.word <= BLOB_LIVE_BUSY) {
-		entry_lose(d, bytes, value, cpu);
+		entry_lose(d, e->bytes, value, cpu);
 		return;
 	}
 	s = home_find(&h, h.word);
-	if (s && slot_fill(&h, s, h.word, &e))
+	if (s && slot_fill(&h, s, h.word, e))
 		return;
 	if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
 		stray_leave(&h, NO_LIMIT);
-	if (!stray_enter(&h, &e))
-		entry_lose(d, bytes, value, cpu);
+	if (!stray_enter(&h, e))
+		entry_lose(d, e->bytes, value, cpu);
+}
+
+/* Fills a slot that the address owns, of which the time is BLOB_LIVE_FILLING. */
+static inline void own_fill(struct blob_live *s, const struct entry *e)
+{
+	__atomic_store_n(&s->bytes, e->bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->elem, e->elem, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->time, e->time, __ATOMIC_RELEASE);
+}
+
+/* Whether a slot is wanted for so long that no instruction of its owner is under way any more. */
+static inline int is_due(u64 time)
+{
+	u64 past = (__builtin_ia32_rdtsc() - time) & ~BLOB_LIVE_WANTED;
+
+	return time >= BLOB_LIVE_WANTED && time != BLOB_LIVE_FILLING && past > BLOB_LIVE_GRACE &&
+	       past < BLOB_LIVE_WANTED >> 2;
+}
+
+/*
+ * Makes a slot the address's, which then fills it; 0: it has another owner. *ret_may_be_elsewhere:
+ * another address had it until now, so this one may have been entered in the second table.
+ */
+static int own_take(struct blob_live *s, u64 word, int *ret_may_be_elsewhere)
+{
+	for (u32 i = 0; i < TRIES && word >> 62 == BLOB_LIVE_XOR >> 62; i++) {
+		u64 had = word_load(&s->word), time = word_load(&s->time);
+
+		*ret_may_be_elsewhere = had && had != word;
+		if (!*ret_may_be_elsewhere || is_due(time)) {
+			if (pair_swap(s, had, time, word, BLOB_LIVE_FILLING))
+				return 1;
+		} else if (time != had || pair_swap(s, had, time, had,
+						    __builtin_ia32_rdtsc() | BLOB_LIVE_WANTED)) {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* Enters an address that does not own its slot, or not alone. */
+static __attribute__((noinline)) void other_enter(struct blob_data *d, u64 addr, u64 bytes,
+						  u64 time, u64 *value, u64 cpu)
+{
+	struct entry e = entry_of(d, bytes, time, value);
+	struct blob_live *s = own_slot(d, addr);
+	int may_be_elsewhere = 0;
+
+	if (!own_take(s, addr ^ BLOB_LIVE_XOR, &may_be_elsewhere)) {
+		addr_enter(d, addr, &e, value, cpu);
+		return;
+	}
+	if (may_be_elsewhere)
+		addr_leave(d, addr, NO_LIMIT);
+	own_fill(s, &e);
 }
 
 FUNC void blob_live(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu)
 {
 	struct entry e = entry_of(d, bytes, time, value);
-	struct home h = home_of(d, addr);
-	struct blob_live *room = home_find(&h, 0);
+	struct blob_live *s = own_slot(d, addr);
+	u64 word = addr ^ BLOB_LIVE_XOR, had = word_load(&s->time);
 
-	if (h.word <= BLOB_LIVE_BUSY || home_find(&h, h.word) || !room ||
-	    __atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE) || !slot_fill(&h, room, 0, &e))
-		addr_enter(d, addr, bytes, time, value, cpu);
+	if (word_load(&s->word) == word && word > BLOB_LIVE_BUSY && had < BLOB_LIVE_WANTED &&
+	    time_swap(s, had, BLOB_LIVE_FILLING))
+		own_fill(s, &e);
+	else
+		other_enter(d, addr, bytes, time, value, cpu);
 }

@@ -104,6 +104,10 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "race") == 0)
 		return race();
+	for (int i = 0; i < 1000 && strcmp(argv[1], "many") == 0; i++)
+		(void)take(16, 6);
+	if (strcmp(argv[1], "many") == 0)
+		return 0;
 	for (int i = 0; i < 100 && strcmp(argv[1], "again") != 0; i++)
 		objects[i] = take(24, 1);
 	if (strcmp(argv[1], "exec") == 0) {

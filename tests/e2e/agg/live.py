@@ -71,8 +71,11 @@ for how in ("all", "off") if has_inproc else ("off",):
 if has_inproc:
     out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livemin=1h")
     check("inproc: nothing is so old" + err, rows(out), {})
-    out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livesize=1")
-    check("inproc: what finds no room is said", bool(re.search(r"not followed|live", err)), True)
+    out, err = run(CLAUSES + TABLE, "-x", "inproc=all", command=PROGRAM + " many")
+    check("inproc: many objects" + err, rows(out), {6: (16000, 1000)})
+    out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livesize=1", command=PROGRAM + " many")
+    found, lost = rows(out), re.search(r"(\d+) objects not followed by live", err)
+    check("inproc: what finds no room is said" + err, found[6][1] + int(lost[1] if lost else 0), 1000)
 out, err = run(CLAUSES + "END { printa(\"%d: %@count %@d\\n\", @); }", "-x", "inproc=auto", command=PROGRAM + " exec")
 check("inproc: what was taken before the exec" + err, re.findall(r"^\d: .*$", out, re.M), ["2: 3 15"])
 # A dead() that needs the kernel takes the live() of the process there.

@@ -91,6 +91,41 @@ static void dead_call(struct env *t, u64 addr, u64 until)
 	BLOB(t, DEAD, dead)(t->head, addr, until);
 }
 
+/* The slots that addresses own, those of all others, and the one that this address may own. */
+static struct blob_live *own_slots(const struct env *t)
+{
+	return (void *)((uint8_t *)t->head + t->plan->own_off);
+}
+
+static struct blob_live *all_slots(const struct env *t)
+{
+	return (void *)((uint8_t *)t->head + t->plan->live_off);
+}
+
+static struct blob_live *own_slot(const struct env *t, uint64_t addr)
+{
+	uint32_t bits = (uint32_t)__builtin_ctz(t->plan->own_slots);
+
+	return own_slots(t) + blob_live_own(addr, 64 - bits);
+}
+
+static bool owns_slot(const struct env *t, uint64_t addr)
+{
+	return __atomic_load_n(&own_slot(t, addr)->word, __ATOMIC_SEQ_CST) ==
+	       (addr ^ BLOB_LIVE_XOR);
+}
+
+/* Another address that may own the slot of this one. */
+static uint64_t rival_of(const struct env *t, uint64_t addr)
+{
+	uint64_t rival = addr;
+
+	do
+		rival += 16;
+	while (own_slot(t, rival) != own_slot(t, addr));
+	return rival;
+}
+
 /* ---- one after another ----------------------------------------------------------------------- */
 
 static void test_entries(void)
@@ -186,6 +221,116 @@ static void test_random(void)
 	ok(n > 1000 && !nwrong && !v.nwrong && !v.ntwice, "and the same");
 	hashmap_destroy(v.times);
 	hashmap_destroy(model);
+	env_close(&t);
+}
+
+/* ---- slots that addresses own ---------------------------------------------------------------- */
+
+/* A rival of the address owns the slot, and is alive. */
+static void rival_enter(struct env *t, uint64_t addr)
+{
+	uint64_t rival = rival_of(t, addr);
+
+	live_call(t, rival, bytes_of(rival, 0), 0, rival / 16 % NKEYS, 0);
+}
+
+#define FIRST 0x55550010ull
+
+/* Waits until a slot that is wanted may be taken. */
+static void grace_wait(void)
+{
+	uint64_t begin = __builtin_ia32_rdtsc();
+
+	while (__builtin_ia32_rdtsc() - begin <= BLOB_LIVE_GRACE)
+		;
+}
+
+/* Whether the reading has two blocks, of that many bytes in all. */
+static bool has_two(struct env *t, uint64_t bytes)
+{
+	struct view v;
+	bool is_right;
+
+	view_read(t, &v, false);
+	is_right = v.n == 2 && v.bytes == bytes && !v.ntwice;
+	hashmap_destroy(v.times);
+	return is_right;
+}
+
+static void test_owners(void)
+{
+	struct env t = {0};
+	uint64_t rival;
+	u64 word;
+
+	live_env_open(&t, 1000, 8);
+	rival = rival_of(&t, FIRST);
+	live_call(&t, FIRST, 1, 5, 3, 0);
+	live_call(&t, rival, 20, 5, 3, 0);
+	ok(owns_slot(&t, FIRST) && has_two(&t, 21), "a slot has one owner, and another place");
+	dead_call(&t, FIRST, UINT64_MAX);
+	dead_call(&t, rival, UINT64_MAX);
+	ok(owns_slot(&t, FIRST) && !view_count(&t), "it is the owner's when nothing is alive");
+	live_call(&t, FIRST, 300, 6, 3, 0);
+	dead_call(&t, FIRST, 5);
+	is_int(view_count(&t), 1, "the end of the block before leaves the next one there");
+	dead_call(&t, FIRST, 6);
+	is_int(view_count(&t), 0, "that of its time does not");
+	live_call(&t, rival, 4000, 7, 3, 0);
+	live_call(&t, rival, 4000, 7, 3, 0);
+	ok(owns_slot(&t, FIRST), "who wants it does not get it at once");
+	live_call(&t, FIRST, 50000, 8, 3, 0);
+	ok(has_two(&t, 54000), "and its owner has it back");
+	grace_wait();
+	live_call(&t, rival, 4000, 9, 3, 0);
+	ok(owns_slot(&t, FIRST) && has_two(&t, 54000), "as long as that is alive it stays");
+	dead_call(&t, FIRST, UINT64_MAX);
+	live_call(&t, rival, 4000, 10, 3, 0);
+	grace_wait();
+	live_call(&t, rival, 600000, 11, 3, 0);
+	ok(owns_slot(&t, rival), "who wants a slot of which the owner does not come gets it");
+	live_call(&t, FIRST, 1, 12, 3, 0);
+	ok(has_two(&t, 600001), "and nothing is left elsewhere");
+	word = own_slot(&t, rival)->word;
+	live_call(&t, FIRST | 3ull << 62, 1, 12, 3, 0);
+	dead_call(&t, FIRST | 3ull << 62, UINT64_MAX);
+	ok(own_slot(&t, rival)->word == word && has_two(&t, 600001),
+	   "a number that is no address owns nothing");
+	env_close(&t);
+}
+
+/* An address leaves its own slot while the table is read, and comes again elsewhere. */
+struct leaver {
+	struct view view;
+	struct env *t;
+	uint64_t bytes;
+};
+
+static void leaver_see(void *arg, const struct rt_live_key *key, const struct rt_live *entry)
+{
+	struct leaver *l = arg;
+
+	entry_see(&l->view, key, entry);
+	if (l->view.n > 1)
+		return;
+	dead_call(l->t, FIRST, UINT64_MAX);
+	own_slot(l->t, FIRST)->word = rival_of(l->t, FIRST) ^ BLOB_LIVE_XOR;
+	own_slot(l->t, FIRST)->time = 7;
+	live_call(l->t, FIRST, 20, 8, 3, 0);
+}
+
+static void test_leaver(void)
+{
+	struct env t = {0};
+	struct leaver l = {.t = &t};
+
+	live_env_open(&t, 1000, 8);
+	l.view.times = hashmap_create();
+	live_call(&t, FIRST, 1, 5, 3, 0);
+	(void)env_ok(ndata_aggs.alive(t.d, leaver_see, &l), "alive");
+	ok(l.view.n == 1 && l.view.bytes == 1, "an address that leaves its own slot counts once");
+	hashmap_destroy(l.view.times);
+	is_int(view_count(&t), 2, "the next reading has it, and the new owner");
 	env_close(&t);
 }
 
@@ -301,6 +446,7 @@ static struct {
 	uint64_t free[NBLOCKS], places[NBLOCKS];
 	uint64_t time, next;
 	uint64_t nmoved, nfreed;
+	uint32_t nslots; /* 0, or: all blocks may own the same slots, so many */
 } program;
 
 #define KEPT	   500u
@@ -330,13 +476,23 @@ static uint64_t block_swap(uint64_t *at, uint64_t block)
 	return __atomic_exchange_n(at, block, __ATOMIC_SEQ_CST);
 }
 
+static uint64_t block_make(const struct env *t)
+{
+	uint64_t block;
+
+	do
+		block = __atomic_add_fetch(&program.next, 16, __ATOMIC_SEQ_CST);
+	while (program.nslots && own_slot(t, block) >= own_slots(t) + program.nslots);
+	return block;
+}
+
 static void op_blocks(struct hammer *h, uint64_t *seed, uint32_t writer)
 {
 	uint64_t r = env_random(seed), block = block_swap(&program.free[r % NBLOCKS], 0), time, old;
 
 	(void)writer;
 	if (!block)
-		block = __atomic_add_fetch(&program.next, 16, __ATOMIC_SEQ_CST);
+		block = block_make(h->env);
 	time = time_of_entry(h->env);
 	live_call(h->env, block, bytes_of(block, time), time, block / 16 % NKEYS,
 		  (r >> 20) % ENV_CPUS);
@@ -356,16 +512,33 @@ static void op_blocks(struct hammer *h, uint64_t *seed, uint32_t writer)
 	(void)__atomic_add_fetch(&program.nmoved, 1, __ATOMIC_RELAXED);
 }
 
-static void test_hammer(bool is_ordered)
+/* How many own slots have another owner than words[] has, which has the present ones then. */
+static uint32_t owners_note(const struct env *t, uint64_t *words)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < program.nslots; i++) {
+		uint64_t word = __atomic_load_n(&own_slots(t)[i].word, __ATOMIC_SEQ_CST);
+
+		n += words[i] && word != words[i];
+		words[i] = word;
+	}
+	return n;
+}
+
+#define CROWDED 64u /* own slots, for some 400 blocks */
+
+static void test_hammer(bool is_ordered, uint32_t nslots)
 {
 	struct env t = {.layout.opts.liveorder = is_ordered};
 	struct hammer h = {.env = &t, .op = op_blocks, .n = NOPS};
 	struct view v;
-	uint64_t nsnaps = 0, nwrong = 0, nmissing = 0, n = 0;
+	uint64_t nsnaps = 0, nwrong = 0, nmissing = 0, n = 0, words[CROWDED] = {0}, nchanges = 0;
 
 	live_env_open(&t, 4096, 8);
 	memset(&program, 0, sizeof(program));
 	program.next = 0x10000;
+	program.nslots = nslots;
 	for (uint64_t i = 0; i < KEPT; i++)
 		live_call(&t, KEPT_FIRST + i * 16, bytes_of(KEPT_FIRST + i * 16, 0), 0,
 			  (KEPT_FIRST / 16 + i) % NKEYS, 0);
@@ -378,6 +551,7 @@ static void test_hammer(bool is_ordered)
 			nmissing += !hashmap_find(v.times, &a, sizeof(a));
 		}
 		hashmap_destroy(v.times);
+		nchanges += owners_note(&t, words);
 		nsnaps++;
 	}
 	hammer_join(&h);
@@ -386,6 +560,8 @@ static void test_hammer(bool is_ordered)
 	       (unsigned long long)program.nmoved, (unsigned long long)program.nfreed);
 	ok(h.nsignals > 100 && nsnaps && program.nmoved && program.nfreed,
 	   "blocks were moved and freed, and the handler has run");
+	ok(nchanges || !nslots, "%llu times a slot was seen to have another owner",
+	   (unsigned long long)nchanges);
 	is_int(nwrong, 0, "an entry that is seen is never made of two");
 	is_int(nmissing, 0, "what is there is in every snapshot");
 	view_read(&t, &v, true);
@@ -425,15 +601,18 @@ static void test_order(void)
 struct duel {
 	struct env t;
 	struct blob_live *home; /* its slots are those that the address may have */
-	uint64_t until;		/* the time of the entry before */
+	uint32_t nhome;
+	uint64_t until; /* the time of the entry before */
 	uint64_t nlost;
 	bool is_done;
 };
 
 static bool home_has_block(const struct duel *u)
 {
-	for (uint32_t k = 0; k < BLOB_LIVE_WAYS; k++)
-		if (__atomic_load_n(&u->home[k].word, __ATOMIC_SEQ_CST) == (BLOCK ^ BLOB_LIVE_XOR))
+	for (uint32_t k = 0; k < u->nhome; k++)
+		if (__atomic_load_n(&u->home[k].word, __ATOMIC_SEQ_CST) ==
+			    (BLOCK ^ BLOB_LIVE_XOR) &&
+		    __atomic_load_n(&u->home[k].time, __ATOMIC_SEQ_CST) <= BLOB_LIVE_TIME_MAX)
 			return true;
 	return false;
 }
@@ -460,15 +639,18 @@ static void *duel_leave(void *arg)
 	return NULL;
 }
 
-static void test_duel(void)
+/* is_owner: the address owns its slot; else a rival does, which is alive. */
+static void test_duel(bool is_owner)
 {
-	struct duel u = {.is_done = false};
+	struct duel u = {.nhome = is_owner ? 1 : BLOB_LIVE_WAYS};
 	pthread_t enter, leave;
 	struct view v;
 	uint64_t nwrong = 0, nseen = 0;
 
 	live_env_open(&u.t, 32, 8);
-	u.home = (void *)((uint8_t *)u.t.head + u.t.plan->live_off);
+	u.home = is_owner ? own_slot(&u.t, BLOCK) : all_slots(&u.t);
+	if (!is_owner)
+		rival_enter(&u.t, BLOCK);
 	live_call(&u.t, BLOCK, bytes_of(BLOCK, 1), 1, BLOCK / 16 % NKEYS, 0);
 	while (!home_has_block(&u))
 		u.home += BLOB_LIVE_WAYS;
@@ -483,7 +665,8 @@ static void test_duel(void)
 	}
 	(void)pthread_join(enter, NULL);
 	(void)pthread_join(leave, NULL);
-	ok(nseen > 0, "%llu entries were seen", (unsigned long long)nseen);
+	ok(nseen > 0 && owns_slot(&u.t, BLOCK) == is_owner, "%llu entries were seen",
+	   (unsigned long long)nseen);
 	is_int(nwrong, 0, "no entry that is seen is made of two");
 	is_int(u.nlost, 0, "the end of the block before does not take out the next one");
 	env_close(&u.t);
@@ -491,30 +674,42 @@ static void test_duel(void)
 
 /* ---- slots that a child has falsified -------------------------------------------------------- */
 
+/* Writes what is random to all slots that are free; returns how many entries it has made. */
+static uint64_t slots_spoil(struct env *t, struct blob_live *slots, uint32_t n, uint64_t *seed)
+{
+	uint64_t nmade = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (slots[i].word)
+			continue;
+		slots[i] = (struct blob_live){env_random(seed) | 2,
+					      env_random(seed),
+					      env_random(seed),
+					      (uint32_t)env_random(seed),
+					      {0},
+					      200};
+		nmade += slots != own_slots(t) || slots[i].time <= BLOB_LIVE_TIME_MAX;
+	}
+	return nmade;
+}
+
 static void test_falsified(void)
 {
 	struct env t = {0};
 	struct view v;
 	uint64_t seed = 7, n;
-	struct blob_live *slots;
 
 	live_env_open(&t, 1000, 8);
 	live_call(&t, 0x1000, 10, 5, 3, 2);
-	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
-	n = t.plan->live_slots;
-	for (uint64_t i = 0; i < n; i++)
-		if (!slots[i].word)
-			slots[i] = (struct blob_live){env_random(&seed) | 2,
-						      env_random(&seed),
-						      env_random(&seed),
-						      (uint32_t)env_random(&seed),
-						      {0},
-						      200};
+	/* an entry of an element, in a slot that its address may not own */
+	own_slots(&t)[(own_slot(&t, 0x1000) - own_slots(&t)) ^ 1] = *own_slot(&t, 0x1000);
+	n = 1 + slots_spoil(&t, all_slots(&t), t.plan->live_slots, &seed);
+	n += slots_spoil(&t, own_slots(&t), t.plan->own_slots, &seed);
 	for (uint32_t i = 0; i < 2; i++) {
 		view_read(&t, &v, false);
 		hashmap_destroy(v.times);
-		is_int(v.n, 1, "an entry of no element is not handed out");
-		is_int(ndata_nbad_lives(t.d), n - 1, "and counted as bad, by the last reading");
+		is_int(v.n, 1, "an entry of no element, or elsewhere, is not handed out");
+		is_int(ndata_nbad_lives(t.d), n, "and counted as bad, by the last reading");
 	}
 	for (uint64_t i = 0; i < 2000; i++) {
 		live_call(&t, env_random(&seed), 1, i, 1, 0);
@@ -542,7 +737,7 @@ static void test_memory(void)
 	uint64_t before;
 
 	live_env_open(&t, 500000, 8);
-	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
+	slots = all_slots(&t);
 	for (uint64_t i = 0; i < t.plan->live_slots; i++)
 		slots[i] = (struct blob_live){.word = i + 2, .elem = (uint32_t)(UINT32_MAX - i)};
 	before = peak_bytes();
@@ -590,12 +785,11 @@ static void move_check(uint32_t mark, uint32_t from, uint32_t to, const char *wh
 
 	live_env_open(&t, PART_SLOTS, 8);
 	live_call(&t, MOVER, 111, 5, 3, 2);
-	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
+	slots = all_slots(&t);
+	entry = *own_slot(&t, MOVER);
+	own_slot(&t, MOVER)->word = 0;
 	for (uint32_t i = 0; i < t.plan->live_slots; i++)
-		if (slots[i].word) {
-			entry = slots[i];
-			slots[i].word = 0;
-		}
+		slots[i].bytes = 1; /* else pages of the table do not exist, and are not read */
 	is_int(t.plan->live_slots, 2 * PART_SLOTS, "the table is read in two parts");
 	m.view.times = hashmap_create();
 	m.from = &slots[from];
@@ -615,14 +809,12 @@ static void test_equal_times(void)
 	struct env t = {.layout.opts.liveorder = true};
 	struct view v;
 	struct blob_live *slots;
-	uint32_t at = 0;
 
 	live_env_open(&t, PART_SLOTS, 8);
 	live_call(&t, MOVER, 111, 5, 3, 2);
-	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
-	while (!slots[at].word)
-		at++;
-	slots[at ^ 1] = slots[at];
+	slots = all_slots(&t);
+	slots[100] = slots[101] = *own_slot(&t, MOVER);
+	own_slot(&t, MOVER)->word = 0;
 	view_read(&t, &v, false);
 	hashmap_destroy(v.times);
 	is_int(v.n, 1, "an address that is met twice at the same time counts once");
@@ -640,12 +832,17 @@ int main(void)
 	test_entries();
 	test_without_keys();
 	test_random();
+	test_owners();
+	test_leaver();
 	test_full();
 	test_taken();
-	test_hammer(false);
-	test_hammer(true);
+	test_hammer(false, 0);
+	test_hammer(true, 0);
+	test_hammer(false, CROWDED);
+	test_hammer(true, CROWDED);
 	test_order();
-	test_duel();
+	test_duel(true);
+	test_duel(false);
 	test_falsified();
 	test_memory();
 	test_moves();

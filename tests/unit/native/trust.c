@@ -231,6 +231,9 @@ static void test_spoiled_lives(void)
 		}
 		memcpy(a.copy + at, data_of(&a) + at,
 		       t->plan->live_slots * sizeof(struct blob_live));
+		at = t->plan->own_off;
+		memcpy(a.copy + at, data_of(&a) + at,
+		       t->plan->own_slots * sizeof(struct blob_live));
 		memcpy(a.copy + t->plan->cpus_off, data_of(&a) + t->plan->cpus_off,
 		       ENV_CPUS * sizeof(struct blob_cpu));
 		own = (uint64_t)((uint8_t *)value - data_of(&a));
