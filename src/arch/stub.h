@@ -41,13 +41,16 @@
 enum stub_kind {
 	STUB_COUNT, /* adds 1 to a word of the CPU, or of the owner thread */
 	/*
-	 * Calls void func(struct native_frame *, uint32_t site), which may destroy all registers
-	 * but the stack pointer.
+	 * Calls void func(struct native_frame *, uint32_t site), which may read the words of the
+	 * frame and destroy the registers that the body says, and the flags, but for the direction
+	 * flag, which may be 1. Its stack has no alignment.
 	 */
 	STUB_CALL,
 	/*
-	 * Jumps to the slot of the relay, if the function says so, which is as that of STUB_CALL
-	 * and returns uint64_t: not 0: yes. Without a function (0) always.
+	 * Jumps to the slot of the relay, if the function says so: uint64_t func(struct
+	 * native_frame *, uint32_t site), which may read all of the frame, destroy all registers
+	 * but the stack pointer, and expects the direction flag to be 0. Not 0: yes. Without a
+	 * function (0) always.
 	 */
 	STUB_RELAY,
 };
@@ -58,6 +61,7 @@ enum stub_kind {
  * in the order of the kernel's struct pt_regs.
  */
 enum { STUB_FRAME_PC = 15, STUB_FRAME_SP, STUB_FRAME_FLAGS, STUB_FRAME_NWORDS };
+#define STUB_FRAME_ALL ((1u << STUB_FRAME_NWORDS) - 1)
 
 struct stub_body {
 	enum stub_kind kind;
@@ -78,6 +82,11 @@ struct stub_body {
 	/* STUB_CALL, STUB_RELAY: the target's address of the function, the number it is passed */
 	taddr func;
 	uint32_t site;
+	/*
+	 * STUB_CALL: bit n: word n of the frame is read by the function; the register of word n,
+	 * one of the first 15, is destroyed by it. Other words are not set.
+	 */
+	uint32_t reads, destroys;
 	taddr pc; /* of the site, in the target: what the frame has */
 	/*
 	 * STUB_RELAY: the target's address of the slot, and how many bytes the stack pointer has

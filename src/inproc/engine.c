@@ -169,6 +169,8 @@ static struct err *unit_compile(const struct inproc_run *r, const struct unit *u
 		s->list.data[i]->func =
 			code.entries[i].func == NATIVE_NO_FILTER ? 0 : at + code.entries[i].func;
 		s->list.data[i]->number = code.entries[i].site;
+		s->list.data[i]->reads = code.entries[i].reads;
+		s->list.data[i]->destroys = code.entries[i].destroys;
 		s->list.data[i]->owner = u;
 	}
 	if (!e)
@@ -350,6 +352,8 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 							  : 0,
 					   .func = s->func ? s->func + at->shift : 0,
 					   .site = s->number,
+					   .reads = s->reads,
+					   .destroys = s->destroys,
 					   .pc = at->bias + fs->addr};
 		if (s->slot) {
 			bodies[own.nbodies].kind = STUB_RELAY;

@@ -36,6 +36,7 @@ struct inproc_site {
 	const struct unit *owner; /* that unit; NULL: the site is a uprobe */
 	uint64_t func;		  /* address of the code that the stub calls; of a relay: or 0 */
 	uint32_t number;	  /* and what it is passed */
+	uint32_t reads, destroys; /* as those of struct native_entry */
 	taddr counter;		  /* of CPU 0: the stub only counts; 0: it calls */
 	uint32_t slot;		  /* of a relay: 1 + its number */
 };

@@ -294,6 +294,8 @@ static const char *stub_lack(const struct inproc *p, const struct inproc_file *f
 					   .is_exit = f->flow_sites.data[w->bodies[i].site].kind ==
 						      FLOW_EXIT,
 					   .func = env.code,
+					   .reads = STUB_FRAME_ALL,
+					   .destroys = STUB_FRAME_ALL,
 					   .pc = w->addr + bias};
 	return stub_make(w, (int64_t)bias, &env, bodies, code, sizeof(code), &stub);
 }

@@ -332,6 +332,18 @@ static uint32_t stack_move(struct x86 *x, bool is_down)
 	return x->code.len - 4;
 }
 
+/* The bits of the frame's words for the registers that the function has written. */
+static uint32_t words_of(uint32_t regs)
+{
+	static const uint8_t words[] = {R15, R14, R13, R12, RBP, RBX, R11, R10,
+					R9,  R8,  RAX, RCX, RDX, RSI, RDI};
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(words); i++)
+		bits |= (regs >> words[i] & 1) << i;
+	return bits;
+}
+
 static void function_emit(struct compile *c, struct group *grp)
 {
 	struct ngen *g = &c->g;
@@ -343,6 +355,7 @@ static void function_emit(struct compile *c, struct group *grp)
 	x86_align(&g->x, 16);
 	g->grp = grp;
 	g->has_tls = false;
+	g->x.written = g->x.r15_words = 0;
 	g->nspill = 0;
 	grp->func = g->x.code.len;
 	grp->rows = x86_label(&g->x);
@@ -360,7 +373,8 @@ static void function_emit(struct compile *c, struct group *grp)
 		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.val));
 	up = stack_move(&g->x, false);
 	x86_ret(&g->x);
-	/* the stub has called with a stack that is a multiple of 16 */
+	grp->reads = g->x.r15_words;
+	grp->destroys = words_of(g->x.written);
 	size = ROUND_UP(g->stack.spill + 8 * g->nspill, 16u) + 8;
 	memcpy(&g->x.code.data[down], &size, sizeof(size));
 	memcpy(&g->x.code.data[up], &size, sizeof(size));
@@ -438,6 +452,8 @@ static void result_make(struct compile *c, uint32_t consts, struct native_code *
 	for (uint32_t i = 0; i < c->nsites; i++) {
 		ret->entries[i].func = c->groups.data[c->group_of[i]].func;
 		ret->entries[i].site = c->row_of[i];
+		ret->entries[i].reads = c->groups.data[c->group_of[i]].reads;
+		ret->entries[i].destroys = c->groups.data[c->group_of[i]].destroys;
 		ret->entries[i].counts =
 			counts_find(&c->g, &c->groups.data[c->group_of[i]], c->sites[i].probe,
 				    ret->keys, &ret->entries[i].ncounts);

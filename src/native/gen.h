@@ -59,8 +59,9 @@ struct group {
 	int32_t row_off[ROW_EPID];	      /* of a word in the row; -1: it is not needed */
 	int32_t *epid_off;		      /* by clause of the group */
 	uint32_t row_size;
-	uint32_t rows; /* label */
-	uint32_t func; /* offset in the code */
+	uint32_t rows;		  /* label */
+	uint32_t func;		  /* offset in the code */
+	uint32_t reads, destroys; /* struct native_entry */
 };
 
 struct ngen;

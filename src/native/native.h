@@ -14,9 +14,11 @@
  * says what DIF means.
  *
  * What the code may do inside of a foreign process
- *     Registers  it destroys all general registers but rsp, and the flags: the stub saves and
- *                restores them. It touches no vector, x87 or segment register.
- *     Memory     it reads and writes the frame, NATIVE_STACK_MAX bytes below it (the blob's
+ *     Registers  it destroys those general registers that struct native_entry has, and the flags:
+ *                the stub saves and restores them. It touches no vector, x87 or segment register,
+ *                and neither reads nor writes the direction flag.
+ *     Memory     it reads words of the frame, those that struct native_entry has, and reads and
+ *                writes NATIVE_STACK_MAX bytes below it (the blob's
  *                functions included), the data part, its own constants, the thread block at %fs:0,
  *                the word at frame->rsp, and words of the function's own stack frame, which are
  *                arguments of programs' own probes. Nothing else, so that no instruction can
@@ -205,6 +207,11 @@ struct native_count {
 struct native_entry {
 	uint32_t func;
 	uint32_t site;
+	/*
+	 * Bit n: word n of struct native_frame is read; the register of word n may be destroyed.
+	 * Functions of filters may read and destroy all.
+	 */
+	uint32_t reads, destroys;
 	/*
 	 * The clauses of the site do nothing but count, always in these elements, which may be the
 	 * same: instead of calling the function, the stub may count by itself

@@ -20,6 +20,11 @@ void x86_deinit(struct x86 *x)
 	vec_deinit(&x->fixups);
 }
 
+static void reg_write(struct x86 *x, enum x86_reg reg)
+{
+	x->written |= 1u << reg;
+}
+
 static void byte_add(struct x86 *x, uint32_t b)
 {
 	vec_push(&x->code, (uint8_t)b);
@@ -125,6 +130,8 @@ static void mem_add(struct x86 *x, uint32_t reg, const struct x86_mem *m, uint32
 	case X86_BASE:
 	case X86_INDEX: break;
 	}
+	if (m->base == R15 && m->disp >= 0 && m->disp < 32 * 8)
+		x->r15_words |= 1u << m->disp / 8;
 	/* without a displacement, rbp and r13 as base would mean something else */
 	mod = m->disp == 0 && (m->base & 7) != RBP ? 0 : fits_s8(m->disp) ? 1 : 2;
 	if (m->kind == X86_INDEX) {
@@ -209,12 +216,14 @@ static void op2_regs(struct x86 *x, uint32_t size, uint32_t opcode, uint32_t reg
 
 void x86_mov(struct x86 *x, enum x86_reg dst, enum x86_reg src)
 {
+	reg_write(x, dst);
 	if (dst != src)
 		op_regs(x, 8, 0x89, src, dst);
 }
 
 void x86_extend(struct x86 *x, uint32_t size, bool is_signed, enum x86_reg dst, enum x86_reg src)
 {
+	reg_write(x, dst);
 	if (size == 8)
 		x86_mov(x, dst, src);
 	else if (size == 4 && is_signed)
@@ -228,6 +237,7 @@ void x86_extend(struct x86 *x, uint32_t size, bool is_signed, enum x86_reg dst, 
 
 void x86_imm(struct x86 *x, enum x86_reg dst, uint64_t value)
 {
+	reg_write(x, dst);
 	if (value == 0) {
 		op_regs(x, 4, 0x31, dst, dst); /* xor */
 	} else if (value <= UINT32_MAX) {
@@ -247,6 +257,7 @@ void x86_imm(struct x86 *x, enum x86_reg dst, uint64_t value)
 
 void x86_load(struct x86 *x, uint32_t size, bool is_signed, enum x86_reg dst, struct x86_mem m)
 {
+	reg_write(x, dst);
 	if (size == 8 || (size == 4 && !is_signed))
 		op_mem(x, size, 0x8b, dst, &m, 0);
 	else if (size == 4)
@@ -271,6 +282,7 @@ void x86_store_imm(struct x86 *x, uint32_t size, struct x86_mem m, int32_t value
 void x86_lea(struct x86 *x, enum x86_reg dst, struct x86_mem m)
 {
 	assert(m.kind != X86_FS);
+	reg_write(x, dst);
 	op_mem(x, 8, 0x8d, dst, &m, 0);
 }
 
@@ -278,12 +290,16 @@ void x86_lea(struct x86 *x, enum x86_reg dst, struct x86_mem m)
 
 void x86_alu(struct x86 *x, enum x86_alu op, enum x86_reg dst, enum x86_reg src)
 {
+	if (op != X86_CMP)
+		reg_write(x, dst);
 	op_regs(x, 8, (uint32_t)op << 3 | 1, src, dst);
 }
 
 static void alu_imm_add(struct x86 *x, uint32_t size, enum x86_alu op, enum x86_reg dst,
 			int32_t value)
 {
+	if (op != X86_CMP)
+		reg_write(x, dst);
 	op_regs(x, size, fits_s8(value) ? 0x83 : 0x81, op, dst);
 	imm_add(x, fits_s8(value) ? 1 : 4, value);
 }
@@ -300,6 +316,8 @@ void x86_alu32_imm(struct x86 *x, enum x86_alu op, enum x86_reg dst, int32_t val
 
 void x86_alu_load(struct x86 *x, enum x86_alu op, enum x86_reg dst, struct x86_mem m)
 {
+	if (op != X86_CMP)
+		reg_write(x, dst);
 	op_mem(x, 8, (uint32_t)op << 3 | 3, dst, &m, 0);
 }
 
@@ -323,6 +341,7 @@ void x86_test(struct x86 *x, enum x86_reg a, enum x86_reg b)
 
 void x86_shift(struct x86 *x, enum x86_shift op, enum x86_reg dst, uint32_t n)
 {
+	reg_write(x, dst);
 	if (!(n & 63))
 		return;
 	op_regs(x, 8, 0xc1, op, dst);
@@ -331,53 +350,65 @@ void x86_shift(struct x86 *x, enum x86_shift op, enum x86_reg dst, uint32_t n)
 
 void x86_shift_cl(struct x86 *x, enum x86_shift op, enum x86_reg dst)
 {
+	reg_write(x, dst);
 	op_regs(x, 8, 0xd3, op, dst);
 }
 
 void x86_mul(struct x86 *x, enum x86_reg dst, enum x86_reg src)
 {
+	reg_write(x, dst);
 	op2_regs(x, 8, 0xaf, dst, src, -1);
 }
 
 void x86_mul_imm(struct x86 *x, enum x86_reg dst, enum x86_reg src, int32_t value)
 {
+	reg_write(x, dst);
 	op_regs(x, 8, fits_s8(value) ? 0x6b : 0x69, dst, src);
 	imm_add(x, fits_s8(value) ? 1 : 4, value);
 }
 
 void x86_mul_wide(struct x86 *x, enum x86_reg src)
 {
+	reg_write(x, RAX);
+	reg_write(x, RDX);
 	op_regs(x, 8, 0xf7, 4, src);
 }
 
 void x86_div(struct x86 *x, enum x86_reg src, bool is_signed)
 {
+	reg_write(x, RAX);
+	reg_write(x, RDX);
 	op_regs(x, 8, 0xf7, is_signed ? 7 : 6, src);
 }
 
 void x86_cqo(struct x86 *x)
 {
+	reg_write(x, RDX);
 	byte_add(x, REX_W);
 	byte_add(x, 0x99);
 }
 
 void x86_neg(struct x86 *x, enum x86_reg dst)
 {
+	reg_write(x, dst);
 	op_regs(x, 8, 0xf7, 3, dst);
 }
 
 void x86_not(struct x86 *x, enum x86_reg dst)
 {
+	reg_write(x, dst);
 	op_regs(x, 8, 0xf7, 2, dst);
 }
 
 void x86_bsr(struct x86 *x, enum x86_reg dst, enum x86_reg src)
 {
+	reg_write(x, dst);
 	op2_regs(x, 8, 0xbd, dst, src, -1);
 }
 
 void x86_bswap(struct x86 *x, uint32_t size, enum x86_reg dst)
 {
+	reg_write(x, dst);
 	prefix_add(x, size, reg_rex(dst, REX_B), -1);
 	byte_add(x, 0x0f);
 	byte_add(x, 0xc8 | (dst & 7));
@@ -401,12 +432,14 @@ void x86_lock_add_imm(struct x86 *x, struct x86_mem m, int32_t value)
 
 void x86_lock_xadd(struct x86 *x, struct x86_mem m, enum x86_reg src)
 {
+	reg_write(x, src);
 	byte_add(x, LOCK);
 	op2_mem(x, 8, 0xc1, src, &m);
 }
 
 void x86_lock_cmpxchg(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src)
 {
+	reg_write(x, RAX);
 	byte_add(x, LOCK);
 	op2_mem(x, size, 0xb1, src, &m);
 }
@@ -428,6 +461,10 @@ void x86_jcc(struct x86 *x, enum x86_cond cond, uint32_t label)
 
 void x86_call(struct x86 *x, uint64_t addr)
 {
+	static const uint8_t regs[] = {RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11};
+
+	for (uint32_t i = 0; i < ARRAY_LEN(regs); i++)
+		reg_write(x, regs[i]);
 	byte_add(x, 0xe8);
 	rel_addr_add(x, addr, 0);
 }
@@ -439,6 +476,7 @@ void x86_ret(struct x86 *x)
 
 void x86_rdfsbase(struct x86 *x, enum x86_reg dst)
 {
+	reg_write(x, dst);
 	byte_add(x, 0xf3);
 	prefix_add(x, 8, reg_rex(dst, REX_B), -1);
 	byte_add(x, 0x0f);

@@ -81,7 +81,13 @@ struct x86 {
 	VEC(uint8_t) code;
 	VEC(uint32_t) labels; /* offsets; UINT32_MAX: not placed yet */
 	VEC(struct x86_fixup) fixups;
-	bool is_too_far; /* an address is not within 2 GiB of the code */
+	/*
+	 * Bit n: register n, but for rsp, was written by an instruction since the caller has set it
+	 * to 0; calls may write what the C calling convention allows.
+	 */
+	uint32_t written;
+	uint32_t r15_words; /* the same: bit n: the word at 8 * n(%r15) was an operand */
+	bool is_too_far;    /* an address is not within 2 GiB of the code */
 };
 
 void x86_deinit(struct x86 *x);

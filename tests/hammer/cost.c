@@ -58,6 +58,7 @@ static double round_run(victim_fn *f)
 struct variant {
 	const char *name;
 	bool has_entry, has_exit, has_body, has_flags, has_red_zone;
+	uint32_t destroys; /* by a function */
 	enum stub_kind kind;
 	uint8_t *code;
 	double best;
@@ -72,6 +73,7 @@ static uint32_t window_patch(uint8_t *area, uint32_t stub_off, uint8_t *at, cons
 			       .cpu_mask = 63,
 			       .cpu_shift = 6};
 	struct stub_body b = {.kind = v->kind,
+			      .destroys = v->destroys,
 			      .off = body_off,
 			      .counter = (uint64_t)area + COUNTS,
 			      .func = (uint64_t)area + FUNC,
@@ -121,6 +123,11 @@ int main(void)
 		 .has_entry = true,
 		 .has_body = true,
 		 .kind = STUB_CALL},
+		{.name = "call of a function that destroys all registers",
+		 .has_entry = true,
+		 .has_body = true,
+		 .kind = STUB_CALL,
+		 .destroys = STUB_FRAME_ALL},
 		{.name = "call of a function at entry and return",
 		 .has_entry = true,
 		 .has_exit = true,

@@ -287,6 +287,9 @@ static struct stub_body body_make(const struct opts *o, const struct module *m, 
 		.counter = patch_data_addr(p) + site * 8ull,
 		.func = patch_code_addr(p),
 		.site = site,
+		/* rax and rcx, and any others */
+		.destroys = 3u << 10 | (site * 0x9e3779b1u >> 17),
+		.reads = site * 0x85ebca77u >> 14,
 		.pc = fs->addr + (uint64_t)m->bias,
 	};
 

@@ -4,7 +4,7 @@
  *
  * Flags are restored by sahf, and the overflow flag by an addition, because popfq takes 20 cycles
  * and more. Neither changes the flags of the system (trap, direction, alignment), which bodies
- * leave as they are; but for the direction flag, which a called function expects to be 0.
+ * leave as they are; but for the direction flag, which the function of a relay expects to be 0.
  *
  * Facts    SysV AMD64 ABI 3.2.2 (red zone, alignment of the stack), 3.2.1 (direction flag). Linux
  *          include/uapi/linux/rseq.h: cpu_id is negative when it is not valid, and so it is masked.
@@ -274,16 +274,153 @@ static void frame_restore(struct emit *e, const struct stub_window *w, int32_t m
 	stack_add(e, 24 + (w->has_red_zone ? RED_ZONE : 0) + more);
 }
 
+#define FRAME_REGS 15
+#define FRAME_AX   10
+#define FRAME_SI   13
+#define FRAME_DI   14
+
+/* The numbers of the registers of the frame's first words. */
+static const uint8_t frame_regs[FRAME_REGS] = {15, 14, 13, 12, 5, 3, 11, 10, 9, 8, 0, 1, 2, 6, 7};
+
+/* What a body of STUB_CALL saves. The stack pointer is that of the first word that is there. */
+struct saves {
+	uint32_t regs, restored; /* bits of words */
+	uint32_t first;		 /* number of the first word */
+	bool has_flags;		 /* they are alive */
+	bool has_word;		 /* the function reads those of the system, too */
+	int32_t above;		 /* bytes above the frame */
+};
+
+static void word_push(struct emit *e, uint32_t word)
+{
+	if (frame_regs[word] >= 8)
+		EMIT(e, 0x41);
+	EMIT(e, 0x50 | (frame_regs[word] & 7));
+}
+
+static void word_pop(struct emit *e, uint32_t word)
+{
+	if (frame_regs[word] >= 8)
+		EMIT(e, 0x41);
+	EMIT(e, 0x58 | (frame_regs[word] & 7));
+}
+
+/* An instruction with rax or eax and a word of the frame: opcode with the bytes before it. */
+static void word_access(struct emit *e, bool is_wide, uint8_t opcode, const struct saves *s,
+			uint32_t word)
+{
+	if (is_wide)
+		EMIT(e, 0x48);
+	EMIT(e, opcode, 0x84, 0x24);
+	code_u32(e, (word - s->first) * 8);
+}
+
+static struct saves saves_of(const struct stub_window *w, const struct stub_body *b)
+{
+	uint32_t regs = (1u << FRAME_REGS) - 1;
+	struct saves s = {.restored = (b->destroys & regs) | 1u << FRAME_SI | 1u << FRAME_DI,
+			  .has_flags = w->has_flags,
+			  .has_word = b->reads >> STUB_FRAME_FLAGS & 1,
+			  .above = w->has_red_zone ? RED_ZONE : 0};
+
+	if (s.has_flags || b->reads >> FRAME_REGS)
+		s.restored |= 1u << FRAME_AX;
+	s.regs = s.restored | (b->reads & regs);
+	s.first = (uint32_t)__builtin_ctz(s.regs);
+	return s;
+}
+
+/* Lowers the stack pointer to the first word, and stores the registers. */
+static void regs_save(struct emit *e, const struct saves *s)
+{
+	int32_t gap = STUB_FRAME_NWORDS - FRAME_REGS;
+
+	if (s->has_word) {
+		if (s->above)
+			stack_add(e, -s->above);
+		EMIT(e, 0x9c); /* pushfq */
+		gap--;
+		stack_add(e, -8 * gap);
+	} else {
+		stack_add(e, -s->above - 8 * gap);
+	}
+	gap = 0;
+	for (uint32_t i = FRAME_REGS; i-- > s->first;) {
+		if (!(s->regs >> i & 1)) {
+			gap++;
+			continue;
+		}
+		if (gap)
+			stack_add(e, -8 * gap);
+		gap = 0;
+		word_push(e, i);
+	}
+}
+
+/* Stores the words that are no general registers; rax is saved. */
+static void words_save(struct emit *e, const struct saves *s, const struct stub_body *b)
+{
+	if (s->has_flags && !s->has_word) {
+		EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
+		word_access(e, false, 0x89, s, STUB_FRAME_FLAGS);
+	}
+	if (b->reads >> STUB_FRAME_PC & 1) {
+		EMIT(e, 0x48, 0x8b, 0x05); /* mov pc(%rip), %rax */
+		code_const_distance(e, b->pc);
+		word_access(e, true, 0x89, s, STUB_FRAME_PC);
+	}
+	if (b->reads >> STUB_FRAME_SP & 1) {
+		EMIT(e, 0x48, 0x8d, 0x84, 0x24); /* lea n(%rsp), %rax: as at the site */
+		code_u32(e, (STUB_FRAME_NWORDS - s->first) * 8 + (uint32_t)s->above);
+		word_access(e, true, 0x89, s, STUB_FRAME_SP);
+	}
+}
+
+static void regs_restore(struct emit *e, const struct saves *s)
+{
+	int32_t gap = 0;
+
+	if (s->has_flags) {
+		word_access(e, false, 0x8b, s, STUB_FRAME_FLAGS);
+		if (s->has_word)
+			/* xchg %al, %ah; shl $4, %al: bit 7 is OF; add $128, %al; sahf */
+			EMIT(e, 0x86, 0xc4, 0xc0, 0xe0, 0x04, 0x04, 0x80, 0x9e);
+		else
+			EMIT(e, 0x04, 0x7f, 0x9e); /* add $127, %al; sahf */
+	}
+	for (uint32_t i = s->first; i < FRAME_REGS; i++) {
+		if (!(s->restored >> i & 1)) {
+			gap++;
+			continue;
+		}
+		if (gap)
+			stack_add(e, 8 * gap);
+		gap = 0;
+		word_pop(e, i);
+	}
+	stack_add(e, 8 * (gap + STUB_FRAME_NWORDS - FRAME_REGS) + s->above);
+}
+
 static void call_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
 		       const struct stub_body *b)
 {
+	struct saves s = saves_of(w, b);
 	uint32_t over;
 
-	frame_write(e, w, b);
+	regs_save(e, &s);
+	words_save(e, &s, b);
 	over = switch_test(e, env);
-	frame_call(e, w, b);
+	if (s.first) {
+		EMIT(e, 0x48, 0x8d, 0x7c, 0x24, (uint8_t)(-8 * (int32_t)s.first)); /* lea, %rdi */
+	} else {
+		EMIT(e, 0x48, 0x89, 0xe7); /* mov %rsp, %rdi */
+	}
+	EMIT(e, 0xbe); /* mov $site, %esi */
+	code_u32(e, b->site);
+	EMIT(e, 0xe8);
+	code_distance(e, b->func, 0);
 	code_arrive(e, over);
-	frame_restore(e, w, 0);
+	regs_restore(e, &s);
 }
 
 /*
@@ -390,6 +527,18 @@ static void bodies_write(struct emit *e, void *ctx)
 		c->why = tail_write(e, c);
 }
 
+/* Whether a body shows the flags to somebody, whether the program reads them or not. */
+static bool bodies_show_flags(const struct stub_window *w)
+{
+	bool shows = false;
+
+	for (uint32_t i = 0; i < w->nbodies; i++)
+		shows |= w->bodies[i].kind == STUB_RELAY ||
+			 (w->bodies[i].kind == STUB_CALL &&
+			  w->bodies[i].reads >> STUB_FRAME_FLAGS & 1);
+	return shows;
+}
+
 static const char *stub_try(const struct stub_window *w, const struct stub_env *env, bool are_near,
 			    uint8_t *buf, uint32_t size, struct stub *ret)
 {
@@ -441,9 +590,13 @@ static const char *stub_try(const struct stub_window *w, const struct stub_env *
 static const char *stub_write(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
 			      uint32_t size, struct stub *ret)
 {
-	const char *why = stub_try(w, env, true, buf, size, ret);
+	struct stub_window own = *w;
+	const char *why;
 
-	return why ? stub_try(w, env, false, buf, size, ret) : NULL;
+	/* what one body destroys another one would show */
+	own.has_flags |= bodies_show_flags(w);
+	why = stub_try(&own, env, true, buf, size, ret);
+	return why ? stub_try(&own, env, false, buf, size, ret) : NULL;
 }
 
 const struct arch_stubs x86_64_stubs = {.make = stub_write,

@@ -21,9 +21,11 @@ static void die(struct err *e, const char *what)
 
 /*
  * u64 native_call(frame, site, func, n): calls func n times with the stack on which the frame lies,
- * and fills the vector registers with a pattern before; returns how many of them were changed.
+ * and fills all registers with a pattern before, general ones with their number in native_frame;
+ * returns whether a vector register was changed. native_kept has the general ones afterwards.
  */
 uint64_t native_call(struct native_frame *frame, uint64_t site, void *func, uint64_t n);
+uint64_t native_kept[15];
 __asm__(".text\n"
 	".globl native_call\n"
 	".type native_call, @function\n"
@@ -46,11 +48,22 @@ __asm__(".text\n"
 	"	punpcklqdq %xmm0, %xmm0\n"
 	"	movdqa %xmm0, %xmm7\n"
 	"	movdqa %xmm0, %xmm15\n"
+	"	mov $0, %r15d; mov $1, %r14d; mov $2, %r13d; mov $3, %r12d; mov $4, %ebp\n"
+	"	mov $5, %ebx; mov $6, %r11d; mov $7, %r10d; mov $8, %r9d; mov $9, %r8d\n"
+	"	mov $10, %eax; mov $11, %ecx; mov $12, %edx\n"
 	"1:	mov 32(%rsp), %rdi\n"
 	"	mov 24(%rsp), %rsi\n"
 	"	call *16(%rsp)\n"
 	"	decq 8(%rsp)\n"
 	"	jnz 1b\n"
+	"	push %rdi; push %rsi; push %rdx; push %rcx; push %rax\n"
+	"	push %r8; push %r9; push %r10; push %r11; push %rbx; push %rbp\n"
+	"	push %r12; push %r13; push %r14; push %r15\n"
+	"	lea native_kept(%rip), %rdi\n"
+	"	mov %rsp, %rsi\n"
+	"	mov $15, %ecx\n"
+	"	rep movsq\n"
+	"	add $120, %rsp\n"
 	"	xor %eax, %eax\n"
 	"	movq 32(%rsp), %xmm1\n"
 	"	punpcklqdq %xmm1, %xmm1\n"
@@ -90,6 +103,25 @@ static void *func_of(struct nrun *r, uint32_t i)
 	return r->map + r->code.entries[i].func + (r->target.code - (uintptr_t)r->map);
 }
 
+/* A stub saves no words but those that the function reads. */
+static void frame_reduce(struct native_frame *f, uint32_t reads)
+{
+	uint64_t *words = (uint64_t *)(void *)f;
+
+	for (uint32_t i = 0; i < sizeof(*f) / 8; i++)
+		if (!(reads >> i & 1))
+			words[i] = 0xbadbadbadbad0000 + i;
+}
+
+/* Whether the function has destroyed no other registers than it may, and the arguments. */
+static bool regs_are_kept(uint32_t destroys)
+{
+	for (uint32_t i = 0; i < 13; i++)
+		if (!(destroys >> i & 1) && native_kept[i] != i)
+			return false;
+	return true;
+}
+
 void nrun_fire(struct nrun *r, uint32_t i, const struct native_frame *frame)
 {
 	struct native_frame *f;
@@ -97,7 +129,9 @@ void nrun_fire(struct nrun *r, uint32_t i, const struct native_frame *frame)
 
 	memset(r->stack, PAINT, STACK_SIZE);
 	f = frame_place(r, frame);
-	r->has_saved_all &= !native_call(f, r->code.entries[i].site, func_of(r, i), 1);
+	frame_reduce(f, r->code.entries[i].reads);
+	r->has_saved_all &= !native_call(f, r->code.entries[i].site, func_of(r, i), 1) &&
+			    regs_are_kept(r->code.entries[i].destroys);
 	while (r->stack[k] == PAINT)
 		k++;
 	r->stack_used = MAX(r->stack_used, (uint32_t)((uint8_t *)f - r->stack) - k - CALL_SIZE);

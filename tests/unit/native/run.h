@@ -26,7 +26,8 @@ struct nrun {
 	VEC(char *) records;
 	uint32_t next;
 	uint32_t stack_used; /* the most bytes that a call has used below the frame */
-	bool has_saved_all;  /* no call has changed a vector register */
+	/* no call has changed a vector register, or a general one that it says it keeps */
+	bool has_saved_all;
 };
 
 struct nrun_opts {

@@ -36,6 +36,25 @@ static void size_strip(char *text)
 	memmove(from, ptr + 5, strlen(ptr + 5) + 1);
 }
 
+/* The general registers that an instruction writes, as x86.written has them. */
+static uint32_t written_of(const ZydisDisassembledInstruction *insn)
+{
+	uint32_t regs = 0;
+
+	for (uint32_t i = 0; i < insn->info.operand_count; i++) {
+		const ZydisDecodedOperand *op = &insn->operands[i];
+		ZydisRegister reg;
+
+		if (op->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, op->reg.value);
+		if (ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_GPR64)
+			regs |= 1u << ZydisRegisterGetId(reg);
+	}
+	return regs;
+}
+
 /* Decodes the one instruction that x has, compares it with the text, and empties x. */
 PRINTF_LIKE(2, 3) static void is_insn(struct x86 *x, const char *fmt, ...)
 {
@@ -57,6 +76,10 @@ PRINTF_LIKE(2, 3) static void is_insn(struct x86 *x, const char *fmt, ...)
 			printf("# got '%s' (%u of %u bytes), want '%s'\n", insn.text,
 			       insn.info.length, x->code.len, want);
 	}
+	if (x->written != written_of(&insn) && nwrong++ < 20)
+		printf("# '%s' writes registers 0x%x, and not 0x%x\n", insn.text, written_of(&insn),
+		       x->written);
+	x->written = 0;
 	vec_clear(&x->code);
 }
 
@@ -232,6 +255,8 @@ static void test_addresses(struct x86 *x)
 	x86_lea(x, R14, x86_at_addr(0x7fffffff));
 	is_insn(x, "lea r14, [0x000000007FFFFFFF]");
 	x86_call(x, 0x123456);
+	is_int(x->written, 0xfc7, "a call may write all registers that C functions need not keep");
+	x->written = 1u << RSP;
 	is_insn(x, "call 0x0000000000123456");
 	ok(!x->is_too_far, "all of that is near");
 	x86_call(x, ADDR + (3ull << 30));
