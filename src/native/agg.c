@@ -215,21 +215,89 @@ static void deviation_update(struct ngen *g)
 	x86_lock_add(&g->x, x86_at(RCX, 24), RDX);
 }
 
-/* Follows the address in the argument as one of the element whose value is at rax. */
+/* The slot of live() that the address in rsi may own: rcx; its word if it does: rdx. */
+static void own_slot_find(struct ngen *g)
+{
+	const struct blob_plan *p = g->t->plan;
+	uint32_t bits = (uint32_t)__builtin_ctz(p->own_slots);
+
+	/* blob_live_own() */
+	x86_mov(&g->x, RAX, RSI);
+	x86_shift(&g->x, X86_ROR, RAX, 4);
+	x86_mov(&g->x, RCX, RAX);
+	x86_shift(&g->x, X86_SHR, RCX, 8);
+	x86_imm(&g->x, RDX, BLOB_HASH_FACTOR);
+	x86_mul(&g->x, RCX, RDX);
+	x86_shift(&g->x, X86_SHR, RCX, 64 - bits);
+	_Static_assert(BLOB_LIVE_OWN_MIN == 256, "a byte has the number in 4 KB");
+	x86_extend(&g->x, 1, false, RAX, RAX);
+	x86_alu(&g->x, X86_XOR, RCX, RAX);
+	_Static_assert(sizeof(struct blob_live) == 32, "as is shifted");
+	x86_shift(&g->x, X86_SHL, RCX, 5);
+	x86_lea(&g->x, RCX, x86_at_index(R14, RCX, 1, (int64_t)p->own_off));
+	x86_imm(&g->x, RDX, BLOB_LIVE_XOR);
+	x86_alu(&g->x, X86_XOR, RDX, RSI);
+}
+
+static struct x86_mem slot_field(size_t off)
+{
+	return x86_at(RCX, (int64_t)off);
+}
+
+/* The time of an entry of live(). */
+static void live_time_load(struct ngen *g, enum x86_reg dst)
+{
+	if (!g->l->opts.liveorder) {
+		x86_load(&g->x, 8, false, dst, on_stack(g->stack.time));
+		return;
+	}
+	/* behind all times that clauses have read, and before all that they will */
+	x86_load(&g->x, 8, false, dst, in_data(offsetof(struct blob_data, order)));
+	x86_alu_imm(&g->x, X86_ADD, dst, 1);
+}
+
+/* The address owns no slot, or not alone. */
+static void live_call_emit(struct ngen *g, const struct ngen_cold *c)
+{
+	x86_mov(&g->x, R8, R11);
+	x86_load(&g->x, 8, false, RDX, on_stack(g->stack.incr));
+	live_time_load(g, RCX);
+	x86_load(&g->x, 4, false, R9, on_stack(g->stack.cpu));
+	ngen_call_rarely(g, BLOB_LIVE);
+	x86_jmp(&g->x, c->back);
+}
+
+/*
+ * Follows the address in the argument as one of the element whose value is at rax: as blob_live(),
+ * of which all but the filling of an own slot is left to the function.
+ */
 static void live_follow(struct ngen *g)
 {
-	x86_mov(&g->x, R8, RAX);
+	struct ngen_cold call = {.emit = live_call_emit, .back = x86_label(&g->x)};
+	uint32_t other = ngen_cold(g, call);
+
+	x86_mov(&g->x, R11, RAX);
 	x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
-	x86_load(&g->x, 8, false, RDX, on_stack(g->stack.incr));
-	if (g->l->opts.liveorder) {
-		/* behind all times that clauses have read, and before all that they will */
-		x86_load(&g->x, 8, false, RCX, in_data(offsetof(struct blob_data, order)));
-		x86_alu_imm(&g->x, X86_ADD, RCX, 1);
-	} else {
-		x86_load(&g->x, 8, false, RCX, on_stack(g->stack.time));
-	}
-	x86_load(&g->x, 4, false, R9, on_stack(g->stack.cpu));
-	ngen_call(g, BLOB_LIVE);
+	own_slot_find(g);
+	x86_alu_imm(&g->x, X86_CMP, RDX, BLOB_LIVE_BUSY);
+	x86_jcc(&g->x, X86_BE, other);
+	x86_alu_load(&g->x, X86_CMP, RDX, slot_field(offsetof(struct blob_live, word)));
+	x86_jcc(&g->x, X86_NE, other);
+	x86_load(&g->x, 8, false, RAX, slot_field(offsetof(struct blob_live, time)));
+	x86_imm(&g->x, RDI, BLOB_LIVE_WANTED);
+	x86_alu(&g->x, X86_CMP, RAX, RDI);
+	x86_jcc(&g->x, X86_AE, other);
+	x86_imm(&g->x, RDI, BLOB_LIVE_FILLING);
+	x86_cmpxchg(&g->x, 8, slot_field(offsetof(struct blob_live, time)), RDI);
+	x86_jcc(&g->x, X86_NE, other);
+	x86_load(&g->x, 8, false, RDI, on_stack(g->stack.incr));
+	x86_store(&g->x, 8, slot_field(offsetof(struct blob_live, bytes)), RDI);
+	x86_alu(&g->x, X86_SUB, R11, R14);
+	x86_shift(&g->x, X86_SHR, R11, 3);
+	x86_store(&g->x, 4, slot_field(offsetof(struct blob_live, elem)), R11);
+	live_time_load(g, RDI);
+	x86_store(&g->x, 8, slot_field(offsetof(struct blob_live, time)), RDI);
+	x86_here(&g->x, call.back);
 }
 
 /* There is no room for the element: what was at the address before is not there any more. */
@@ -237,8 +305,31 @@ static void live_lost_emit(struct ngen *g, const struct ngen_cold *c)
 {
 	x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
 	x86_imm(&g->x, RDX, UINT64_MAX);
-	ngen_call(g, BLOB_DEAD);
+	ngen_call_rarely(g, BLOB_DEAD);
 	x86_jmp(&g->x, c->back);
+}
+
+static void dead_call_emit(struct ngen *g, const struct ngen_cold *c)
+{
+	x86_imm(&g->x, RDX, UINT64_MAX);
+	ngen_call_rarely(g, BLOB_DEAD);
+	x86_jmp(&g->x, c->back);
+}
+
+/* The address in rsi is not alive any more: as blob_dead() for an own slot. */
+static void own_leave(struct ngen *g)
+{
+	struct ngen_cold call = {.emit = dead_call_emit, .back = x86_label(&g->x)};
+
+	own_slot_find(g);
+	x86_alu_load(&g->x, X86_CMP, RDX, slot_field(offsetof(struct blob_live, word)));
+	x86_jcc(&g->x, X86_NE, ngen_cold(g, call));
+	x86_load(&g->x, 8, false, RAX, slot_field(offsetof(struct blob_live, time)));
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_S, call.back);
+	/* a word of 0 is that of no address: the slot, which nobody has, gets another time */
+	x86_cmpxchg(&g->x, 8, slot_field(offsetof(struct blob_live, time)), RDX);
+	x86_here(&g->x, call.back);
 }
 
 void ngen_dead(struct ngen *g, const struct prog_act *act)
@@ -251,10 +342,13 @@ void ngen_dead(struct ngen *g, const struct prog_act *act)
 		x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
 	} else {
 		x86_mov(&g->x, RSI, RAX);
-		x86_imm(&g->x, RDX, UINT64_MAX);
 	}
-	if (g->t->plan->live_off) /* else nothing in the process calls live() */
+	if (!g->t->plan->live_off)
+		return; /* nothing in the process calls live() */
+	if (act->nargs > 1)
 		ngen_call(g, BLOB_DEAD);
+	else
+		own_leave(g);
 }
 
 static void value_update(struct ngen *g, const struct agg_layout *al, bool has_incr)
@@ -291,7 +385,7 @@ static void value_find_emit(struct ngen *g, const struct ngen_cold *c)
 	x86_imm(&g->x, RSI, c->kind);
 	x86_lea(&g->x, RDX, on_stack(g->stack.key));
 	x86_load(&g->x, 4, false, RCX, on_stack(g->stack.cpu));
-	ngen_call(g, BLOB_VALUE);
+	ngen_call_rarely(g, BLOB_VALUE);
 	x86_test(&g->x, RAX, RAX);
 	x86_jcc(&g->x, X86_E, c->action);
 	x86_jmp(&g->x, c->back);

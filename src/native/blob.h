@@ -252,6 +252,12 @@ static inline u64 blob_live_own(u64 addr, u64 own_shift)
 	return (n >> 8) * BLOB_HASH_FACTOR >> own_shift ^ (n & (BLOB_LIVE_OWN_MIN - 1));
 }
 
+/* By its lower bits, searching for the slot of a thread begins. */
+static inline u64 blob_thread_hash(u64 thread)
+{
+	return thread * BLOB_HASH_FACTOR >> 32;
+}
+
 /* ---- rings ----------------------------------------------------------------------------------- */
 
 #define BLOB_RING_PARTS 64u

@@ -14,7 +14,8 @@
 #include "record/format.h"
 
 #define DATA_NEAR   0x70000000u /* bytes within which the data part is addressed from the code */
-#define STACK_LIMIT (NATIVE_STACK_MAX - BLOB_STACK_MAX - 16) /* 16: two return addresses */
+#define CALL_STACK  (16 + 32)	/* two return addresses; registers of ngen_call_rarely() */
+#define STACK_LIMIT (NATIVE_STACK_MAX - BLOB_STACK_MAX - CALL_STACK)
 #define MAX_GROUPS  65536u
 
 struct compile {
@@ -226,34 +227,6 @@ static void row_find(struct ngen *g)
 	x86_alu(&g->x, X86_ADD, R13, RSI);
 }
 
-/* The slot of the CPU, which is below ncpus. Without rseq it is one that the thread always has. */
-static void cpu_find(struct ngen *g, uint32_t done)
-{
-	const struct native_target *t = g->t;
-	uint32_t fits = x86_label(&g->x);
-
-	if (t->has_rseq) {
-		x86_load(&g->x, 4, false, RAX, x86_at_fs(t->rseq_cpu_off));
-		if (t->only_cpu >= 0) {
-			x86_alu_imm(&g->x, X86_CMP, RAX, t->only_cpu);
-			x86_jcc(&g->x, X86_NE, done);
-		}
-		x86_alu_imm(&g->x, X86_CMP, RAX, (int32_t)t->ncpus);
-		x86_jcc(&g->x, X86_B, fits);
-		x86_imm(&g->x, RAX, 0);
-		x86_here(&g->x, fits);
-	} else {
-		x86_load(&g->x, 8, false, RAX, x86_at_fs(0));
-		x86_shift(&g->x, X86_SHR, RAX, 6);
-		x86_imm(&g->x, RCX, 0x9e3779b1); /* 2^32 / golden ratio */
-		x86_mul(&g->x, RAX, RCX);
-		x86_extend(&g->x, 4, false, RAX, RAX);
-		x86_mul_imm(&g->x, RAX, RAX, (int32_t)t->ncpus);
-		x86_shift(&g->x, X86_SHR, RAX, 32);
-	}
-	x86_store(&g->x, 8, on_stack(g->stack.cpu), RAX);
-}
-
 /* A thread without a block has no CPU and no number: its firing is dropped, and counted as that. */
 static void block_check(struct ngen *g, const struct ngen_needs *n, uint32_t done)
 {
@@ -284,7 +257,14 @@ static void begin_emit(struct ngen *g, const struct ngen_needs *n, uint32_t done
 	if (g->t->checks_fs)
 		block_check(g, n, done);
 	row_find(g);
-	cpu_find(g, done);
+	if (g->t->has_rseq && g->t->only_cpu >= 0) {
+		x86_load(&g->x, 4, false, RAX, x86_at_fs(g->t->rseq_cpu_off));
+		x86_alu_imm(&g->x, X86_CMP, RAX, g->t->only_cpu);
+		x86_jcc(&g->x, X86_NE, done);
+	}
+	g->has_cpu = n->slot || g->t->is_filter;
+	if (g->has_cpu)
+		ngen_cpu_find(g);
 	if (g->t->is_filter)
 		ngen_filter_set(g, false);
 	if (n->time)
@@ -446,7 +426,7 @@ static void result_make(struct compile *c, uint32_t consts, struct native_code *
 				    .nentries = c->nsites,
 				    .nfuncs = c->groups.len,
 				    .consts = consts,
-				    .stack = c->stack + BLOB_STACK_MAX + 16};
+				    .stack = c->stack + BLOB_STACK_MAX + CALL_STACK};
 	ret->entries = xcalloc(c->nsites + 1, sizeof(*ret->entries));
 	ret->keys = arena_create();
 	for (uint32_t i = 0; i < c->nsites; i++) {

@@ -41,45 +41,72 @@ void ngen_call(struct ngen *g, enum blob_func func)
 	x86_call(&g->x, g->t->blob + blob_entries[func]);
 }
 
-/* rax = the hash of no words; rdx = the factor. */
-static void hash_begin(struct ngen *g)
+void ngen_call_rarely(struct ngen *g, enum blob_func func)
+{
+	static const enum x86_reg kept[] = {R8, R9, R10, R11};
+	uint32_t written = g->x.written | 1u << RAX | 1u << RCX | 1u << RDX | 1u << RSI | 1u << RDI;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(kept); i++)
+		x86_push(&g->x, kept[i]);
+	ngen_call(g, func);
+	for (uint32_t i = ARRAY_LEN(kept); i-- > 0;)
+		x86_pop(&g->x, kept[i]);
+	g->x.written = written;
+}
+
+void ngen_cpu_find(struct ngen *g)
+{
+	const struct native_target *t = g->t;
+	uint32_t fits = x86_label(&g->x);
+
+	if (t->has_rseq) {
+		x86_load(&g->x, 4, false, RAX, x86_at_fs(t->rseq_cpu_off));
+		x86_alu_imm(&g->x, X86_CMP, RAX, (int32_t)t->ncpus);
+		x86_jcc(&g->x, X86_B, fits);
+		x86_imm(&g->x, RAX, 0);
+	} else {
+		x86_load(&g->x, 8, false, RAX, x86_at_fs(0));
+		x86_shift(&g->x, X86_SHR, RAX, 6);
+		x86_imm(&g->x, RCX, 0x9e3779b1); /* 2^32 / golden ratio */
+		x86_mul(&g->x, RAX, RCX);
+		x86_extend(&g->x, 4, false, RAX, RAX);
+		x86_mul_imm(&g->x, RAX, RAX, (int32_t)t->ncpus);
+		x86_shift(&g->x, X86_SHR, RAX, 32);
+	}
+	x86_here(&g->x, fits);
+	x86_store(&g->x, 8, on_stack(g->stack.cpu), RAX);
+}
+
+void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords)
 {
 	uint64_t cookie = g->t->blob + blob_code_size + offsetof(struct blob_conf, cookie);
 
 	x86_load(&g->x, 8, false, RAX, x86_at_addr(cookie));
 	x86_imm(&g->x, RDX, BLOB_HASH_FACTOR);
-}
-
-/* rax = the hash of one word more, with which it is combined already. */
-static void hash_mix(struct ngen *g)
-{
-	x86_mul(&g->x, RAX, RDX);
-	x86_mov(&g->x, RCX, RAX);
-	x86_shift(&g->x, X86_SHR, RCX, 32);
-	x86_alu(&g->x, X86_XOR, RAX, RCX);
-}
-
-void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords)
-{
-	hash_begin(g);
 	for (uint32_t i = 0; i < nwords; i++) {
 		x86_alu_load(&g->x, X86_XOR, RAX, on_stack(at + 8 * i));
-		hash_mix(g);
+		x86_mul(&g->x, RAX, RDX);
+		x86_mov(&g->x, RCX, RAX);
+		x86_shift(&g->x, X86_SHR, RCX, 32);
+		x86_alu(&g->x, X86_XOR, RAX, RCX);
 	}
 }
 
-void ngen_hash_word(struct ngen *g, enum x86_reg word)
+void ngen_thread_hash(struct ngen *g, enum x86_reg thread)
 {
-	hash_begin(g);
-	x86_alu(&g->x, X86_XOR, RAX, word);
-	hash_mix(g);
+	x86_imm(&g->x, RAX, BLOB_HASH_FACTOR);
+	x86_mul(&g->x, RAX, thread);
+	x86_shift(&g->x, X86_SHR, RAX, 32);
 }
 
 void ngen_slot_find(struct ngen *g, const struct blob_table *t)
 {
 	x86_mov(&g->x, RCX, RAX);
 	x86_alu_imm(&g->x, X86_AND, RCX, (int32_t)(t->slots - 1));
-	x86_mul_imm(&g->x, RCX, RCX, (int32_t)t->slot_size);
+	if (t->slot_size & (t->slot_size - 1))
+		x86_mul_imm(&g->x, RCX, RCX, (int32_t)t->slot_size);
+	else
+		x86_shift(&g->x, X86_SHL, RCX, (uint32_t)__builtin_ctz(t->slot_size));
 	x86_lea(&g->x, RCX, x86_at_index(R14, RCX, 1, (int64_t)t->off));
 }
 

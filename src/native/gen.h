@@ -90,6 +90,7 @@ struct ngen {
 	uint32_t fault;	 /* label: the fault is described in the record, except for the clause */
 	bool fault_used;
 	bool has_tls; /* the thread's block has been looked up */
+	bool has_cpu; /* and so has the CPU's slot */
 };
 
 /* ---- what clauses need (needs.c) ------------------------------------------------------------- */
@@ -99,6 +100,7 @@ struct ngen_needs {
 	uint32_t names;		 /* bit n: probeprov, mod, func, name */
 	uint32_t compared_names; /* those that are more than a key or a field of a record */
 	bool probe, epid, time, tls, faults, exits, cpu, tid, ucaller, this_vars, records, pushed;
+	bool slot;     /* of the CPU, also where nothing seldom happens */
 	uint32_t regs; /* bit n: uregs[n] */
 	uint32_t key_size, rec_size;
 };
@@ -146,10 +148,20 @@ static inline struct x86_mem in_data(uint64_t off)
 }
 /* Calls a function of the blob; destroys all but the registers that calls keep. */
 void ngen_call(struct ngen *g, enum blob_func func);
+/*
+ * The same from code that seldom runs: destroys rax, rcx, rdx, rsi and rdi only, so that stubs need
+ * not save the others because of it.
+ */
+void ngen_call_rarely(struct ngen *g, enum blob_func func);
+/*
+ * Stores the slot of the CPU, which is below ncpus, to the stack; without rseq it is one that the
+ * thread always has. Destroys rax and rcx.
+ */
+void ngen_cpu_find(struct ngen *g);
 /* rax = blob_key_hash() of the words of a key on the stack; destroys rcx and rdx. */
 void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords);
-/* The same of a key of one word, in another register than these. */
-void ngen_hash_word(struct ngen *g, enum x86_reg word);
+/* rax = blob_thread_hash() of a register's value */
+void ngen_thread_hash(struct ngen *g, enum x86_reg thread);
 /* rcx = the slot in the table, of CPU 0, at which searching for the hash in rax begins. */
 void ngen_slot_find(struct ngen *g, const struct blob_table *t);
 /* rax = the time of the firing; may call the blob */

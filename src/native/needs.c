@@ -93,8 +93,10 @@ static void difo_need(struct ngen_needs *n, const struct layout *l, const struct
 		dif_insn insn = d->code[i];
 		enum dif_op op = DIF_INSN_OP(insn);
 
-		if (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA)
+		if (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA) {
 			element_need(n, l, insn);
+			n->slot = true;
+		}
 		n->tls |= op == DIF_OP_LDTS || op == DIF_OP_STTS;
 		n->this_vars |= op == DIF_OP_LDLS || op == DIF_OP_STLS;
 		n->faults |= op >= DIF_OP_SDIV && op <= DIF_OP_UREM;
@@ -114,6 +116,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 		if (c->acts[i].kind == ACT_AGG) {
 			uint32_t map = l->aggs[c->acts[i].agg->id - 1].map;
 
+			own.slot = true;
 			own.key_size = MAX(own.key_size, l->agg_maps[map].key_size);
 			own.time |= c->acts[i].agg->func == AGGFUNC_LIVE && !l->opts.liveorder;
 		}
@@ -128,6 +131,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 	own.probe |= own.faults || c->records;
 	own.time |= own.probe;
 	own.tid |= own.tls;
+	own.slot |= own.cpu || own.records || own.faults;
 
 	n->args |= own.args;
 	n->names |= own.names;
@@ -140,6 +144,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 	n->faults |= own.faults;
 	n->exits |= own.exits;
 	n->cpu |= own.cpu;
+	n->slot |= own.slot;
 	n->tid |= own.tid;
 	n->this_vars |= own.this_vars;
 	n->records |= own.records;

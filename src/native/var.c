@@ -36,10 +36,12 @@ bool var_insn_calls(const struct layout *l, dif_insn insn)
 /* rax = the block of the thread, or 0 */
 static void block_call(struct ngen *g, bool makes)
 {
+	if (!g->has_cpu)
+		ngen_cpu_find(g);
 	ngen_thread_load(g, RSI, RDX);
 	x86_load(&g->x, 4, false, RDX, on_stack(g->stack.cpu));
 	x86_imm(&g->x, RCX, makes);
-	ngen_call(g, BLOB_THREAD);
+	ngen_call_rarely(g, BLOB_THREAD);
 	x86_store(&g->x, 8, on_stack(g->stack.tls), RAX);
 }
 
@@ -65,7 +67,7 @@ void ngen_tls_find(struct ngen *g)
 	}
 	call.back = x86_label(&g->x);
 	ngen_thread_load(g, RSI, RDX);
-	ngen_hash_word(g, RSI);
+	ngen_thread_hash(g, RSI);
 	ngen_slot_find(g, t);
 	x86_alu_load(&g->x, X86_CMP, RSI, x86_at(RCX, 0));
 	x86_jcc(&g->x, X86_NE, ngen_cold(g, call));

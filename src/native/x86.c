@@ -286,6 +286,19 @@ void x86_lea(struct x86 *x, enum x86_reg dst, struct x86_mem m)
 	op_mem(x, 8, 0x8d, dst, &m, 0);
 }
 
+void x86_push(struct x86 *x, enum x86_reg src)
+{
+	prefix_add(x, 4, reg_rex(src, REX_B), -1);
+	byte_add(x, 0x50 | (src & 7));
+}
+
+void x86_pop(struct x86 *x, enum x86_reg dst)
+{
+	reg_write(x, dst);
+	prefix_add(x, 4, reg_rex(dst, REX_B), -1);
+	byte_add(x, 0x58 | (dst & 7));
+}
+
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 void x86_alu(struct x86 *x, enum x86_alu op, enum x86_reg dst, enum x86_reg src)
@@ -437,11 +450,16 @@ void x86_lock_xadd(struct x86 *x, struct x86_mem m, enum x86_reg src)
 	op2_mem(x, 8, 0xc1, src, &m);
 }
 
-void x86_lock_cmpxchg(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src)
+void x86_cmpxchg(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src)
 {
 	reg_write(x, RAX);
-	byte_add(x, LOCK);
 	op2_mem(x, size, 0xb1, src, &m);
+}
+
+void x86_lock_cmpxchg(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src)
+{
+	byte_add(x, LOCK);
+	x86_cmpxchg(x, size, m, src);
 }
 
 /* ---- control --------------------------------------------------------------------------------- */

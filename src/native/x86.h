@@ -35,7 +35,7 @@ enum x86_reg {
 
 /* The numbers are those of the group of opcodes 00..3f and 80..83. */
 enum x86_alu { X86_ADD = 0, X86_OR = 1, X86_AND = 4, X86_SUB = 5, X86_XOR = 6, X86_CMP = 7 };
-enum x86_shift { X86_SHL = 4, X86_SHR = 5, X86_SAR = 7 };
+enum x86_shift { X86_ROR = 1, X86_SHL = 4, X86_SHR = 5, X86_SAR = 7 };
 /* Conditions: the numbers of jcc. */
 enum x86_cond {
 	X86_B = 2,
@@ -142,6 +142,8 @@ void x86_store(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src)
 /* size 8: the value is extended from 32 bits */
 void x86_store_imm(struct x86 *x, uint32_t size, struct x86_mem m, int32_t value);
 void x86_lea(struct x86 *x, enum x86_reg dst, struct x86_mem m);
+void x86_push(struct x86 *x, enum x86_reg src);
+void x86_pop(struct x86 *x, enum x86_reg dst);
 
 /* ---- arithmetic of 64 bits ------------------------------------------------------------------- */
 
@@ -175,6 +177,8 @@ void x86_lock_add_imm(struct x86 *x, struct x86_mem m, int32_t value);
 void x86_lock_xadd(struct x86 *x, struct x86_mem m, enum x86_reg src);
 /* rax: what is compared, in size bytes (4 or 8) */
 void x86_lock_cmpxchg(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src);
+/* The same, not locked: no signal divides it, but another CPU may. */
+void x86_cmpxchg(struct x86 *x, uint32_t size, struct x86_mem m, enum x86_reg src);
 
 /* ---- control --------------------------------------------------------------------------------- */
 

@@ -70,7 +70,7 @@ static __attribute__((noinline)) u64 *thread_find(struct blob_data *d, u64 threa
 FUNC u64 *blob_thread(struct blob_data *d, u64 thread, u64 cpu, u64 makes)
 {
 	const struct blob_table *t = &blob_conf.tables[blob_conf.threads];
-	u64 hash = blob_key_hash(blob_conf.cookie, &thread, 1), *slot = thread_slot(d, t, hash);
+	u64 hash = blob_thread_hash(thread), *slot = thread_slot(d, t, hash);
 
 	if (thread >> 32 && t->slots && word_load(slot) == thread)
 		return (u64 *)((u8 *)slot + t->val_off);

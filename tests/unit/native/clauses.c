@@ -310,6 +310,31 @@ static void test_live(void)
 	nx_destroy(x);
 }
 
+/* The code itself fills the slot that an address owns, and gives it back; no other one. */
+static void test_live_owned(void)
+{
+	struct nx *x = nx_create("pid1:a.out:f:return { @ = live(arg1, arg1); }"
+				 "pid1:a.out:g:entry { dead(arg0); }");
+
+	x->opts.livesize = 100;
+	nx_lay_out(x);
+	nx_make(x, &(struct nrun_opts){0});
+	nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+	blob_func_replace(x, BLOB_LIVE);
+	blob_func_replace(x, BLOB_DEAD);
+	nx_fire(x, SITE_G_ENTRY, 0x1000, 0);
+	is_int(entries_of(x).n, 0, "an address that owns its slot gives it back");
+	nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+	nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+	is_int(entries_of(x).bytes, 0x1000, "and has it again");
+	nx_fire(x, SITE_F_RETURN, 0, 0x2000);
+	nx_fire(x, SITE_F_RETURN, 0, (int64_t)(BLOB_LIVE_XOR));
+	nx_fire(x, SITE_G_ENTRY, (int64_t)(BLOB_LIVE_XOR), 0);
+	nx_fire(x, SITE_G_ENTRY, 0x3000, 0);
+	is_int(entries_of(x).addrs, 0x1000, "others are left to the functions");
+	nx_destroy(x);
+}
+
 /* Where only the order counts, no clock is read, and a block is before or behind a time. */
 static void test_live_order(void)
 {
@@ -601,6 +626,7 @@ int main(void)
 	test_extremes();
 	test_first_slots();
 	test_live();
+	test_live_owned();
 	test_live_order();
 	test_live_elements();
 	test_histograms();

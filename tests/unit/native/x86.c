@@ -143,8 +143,20 @@ static void test_single(struct x86 *x, enum x86_reg r)
 	is_insn(x, "shl %s, 0x3F", regs64[r]);
 	x86_shift(x, X86_SHR, r, 64 + 7);
 	is_insn(x, "shr %s, 0x07", regs64[r]);
+	x86_shift(x, X86_ROR, r, 4);
+	is_insn(x, "ror %s, 0x04", regs64[r]);
 	x86_shift_cl(x, X86_SAR, r);
 	is_insn(x, "sar %s, cl", regs64[r]);
+	x86_cmpxchg(x, 8, x86_at(RCX, 8), r);
+	is_insn(x, "cmpxchg qword ptr [rcx+0x08], %s", regs64[r]);
+	if (r != RSP) {
+		x86_push(x, r);
+		x->written = 1u << RSP;
+		is_insn(x, "push %s", regs64[r]);
+		x86_pop(x, r);
+		x->written |= 1u << RSP;
+		is_insn(x, "pop %s", regs64[r]);
+	}
 	x86_mul_wide(x, r);
 	is_insn(x, "mul %s", regs64[r]);
 	x86_div(x, r, true);
