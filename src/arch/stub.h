@@ -24,6 +24,9 @@
  *     stub:    switch? filter? restore; jmp slot      slot:    nop               <-- uprobe
  *     goes on: ...                                             jmp goes on
  *
+ * A relay may have tests (struct stub_test), which nearly always tell that it has nothing to do:
+ * then its function is called only if one of them is true. They take two or three registers.
+ *
  * Stack    below the red zone: 32 bytes by STUB_COUNT, 176 and what the function needs by
  *          STUB_CALL and STUB_RELAY.
  * Threads  pure functions.
@@ -63,6 +66,26 @@ enum stub_kind {
 enum { STUB_FRAME_PC = 15, STUB_FRAME_SP, STUB_FRAME_FLAGS, STUB_FRAME_NWORDS };
 #define STUB_FRAME_ALL ((1u << STUB_FRAME_NWORDS) - 1)
 
+enum stub_test_kind {
+	STUB_TEST_WORD, /* the u32 is not 0 */
+	STUB_TEST_BYTE, /* of 65,536 bytes, that for bits 12 to 27 of the register is not 0 */
+	/*
+	 * The register, multiplied by another one, if there is, is at least the u64 of the CPU.
+	 * Where it is not, the test subtracts it from that. Nothing is tested where the switch is
+	 * off; it is always true if the CPU has no number (stub_env.cpu). The last test of a body.
+	 */
+	STUB_TEST_LEFT,
+};
+#define STUB_TESTS_MAX 3
+
+struct stub_test {
+	enum stub_test_kind kind;
+	uint8_t reg;   /* its word in struct native_frame; not rax, rcx, rdx */
+	uint8_t times; /* 1 + that of the other one; 0: there is none */
+	uint8_t shift; /* STUB_TEST_LEFT: the words of two CPUs are 1 << shift bytes apart */
+	taddr addr;    /* in the target, of the word or bytes; of CPU 0 */
+};
+
 struct stub_body {
 	enum stub_kind kind;
 	uint8_t off; /* runs before the instruction at this offset in the window */
@@ -94,6 +117,9 @@ struct stub_body {
 	 */
 	taddr slot;
 	int16_t pushed;
+	/* STUB_RELAY: if none of them is true, nothing else is done; ntests 0: as if one were */
+	uint8_t ntests;
+	struct stub_test tests[STUB_TESTS_MAX];
 };
 
 /* Where the number of the CPU is read. */

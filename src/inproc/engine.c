@@ -151,6 +151,44 @@ static void sites_count(const struct inproc_run *r, const struct unit *u,
 	}
 }
 
+/* The words of arguments of a function in struct native_frame: SysV AMD64 ABI 3.2.3. */
+#define ARG_WORD(name) (uint8_t)(offsetof(struct native_frame, name) / 8)
+static const uint8_t arg_words[] = {ARG_WORD(rdi), ARG_WORD(rsi), ARG_WORD(rdx),
+				    ARG_WORD(rcx), ARG_WORD(r8),  ARG_WORD(r9)};
+
+static struct stub_test test_make(const struct inproc *p, const struct native_test *t)
+{
+	taddr data = patch_data_addr(p->patch), samples = data + p->plan->samples_off;
+	struct stub_test ret = {.reg = arg_words[t->arg]};
+
+	switch (t->kind) {
+	case NATIVE_TEST_CALL:
+		ret.kind = STUB_TEST_WORD;
+		ret.addr = samples + offsetof(struct blob_samples, ncalls);
+		break;
+	case NATIVE_TEST_PAGE:
+		ret.kind = STUB_TEST_BYTE;
+		ret.addr = samples + offsetof(struct blob_samples, pages);
+		break;
+	case NATIVE_TEST_BYTES:
+		ret.kind = STUB_TEST_LEFT;
+		ret.addr = data + p->plan->cpus_off + offsetof(struct blob_cpu, sample_left);
+		ret.shift = (uint8_t)__builtin_ctzll(sizeof(struct blob_cpu));
+		ret.times = t->times ? arg_words[t->times - 1] + 1 : 0;
+		break;
+	}
+	return ret;
+}
+
+/* What the stub of a relay tests by itself, where it reaches what it has to look at. */
+static void site_test(struct inproc *p, struct inproc_site *s, const struct native_entry *entry)
+{
+	s->ntests = s->func && s->slot && is_data_near(p) ? entry->ntests : 0;
+	p->ntested += s->ntests > 0;
+	for (uint32_t i = 0; i < s->ntests; i++)
+		s->tests[i] = test_make(p, &entry->tests[i]);
+}
+
 static struct err *unit_compile(const struct inproc_run *r, const struct unit *u,
 				struct unit_sites *s)
 {
@@ -172,6 +210,7 @@ static struct err *unit_compile(const struct inproc_run *r, const struct unit *u
 		s->list.data[i]->reads = code.entries[i].reads;
 		s->list.data[i]->destroys = code.entries[i].destroys;
 		s->list.data[i]->owner = u;
+		site_test(r->p, s->list.data[i], &code.entries[i]);
 	}
 	if (!e)
 		sites_count(r, u, s, &code);
@@ -359,6 +398,8 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 			bodies[own.nbodies].kind = STUB_RELAY;
 			bodies[own.nbodies].slot = inproc_slot_addr(p, s);
 			bodies[own.nbodies].pushed = s->is_entry || w->target ? w->pushed : 0;
+			bodies[own.nbodies].ntests = (uint8_t)s->ntests;
+			memcpy(bodies[own.nbodies].tests, s->tests, sizeof(s->tests));
 		}
 		own.bodies[own.nbodies++] = w->bodies[i];
 	}

@@ -39,6 +39,8 @@ struct inproc_site {
 	uint32_t reads, destroys; /* as those of struct native_entry */
 	taddr counter;		  /* of CPU 0: the stub only counts; 0: it calls */
 	uint32_t slot;		  /* of a relay: 1 + its number */
+	uint32_t ntests;	  /* what its stub tests before it calls */
+	struct stub_test tests[STUB_TESTS_MAX];
 };
 
 /* A part of a file that the process has mapped once more, and executes there, too (copies.c). */
@@ -127,6 +129,7 @@ struct inproc {
 	struct place_file relays; /* the file of the slots */
 	struct strbuf slots;	  /* their code, as it is written there */
 	uint32_t nslots;	  /* given to sites */
+	uint32_t ntested;	  /* of these, how many have stubs with tests */
 	/* Which clauses fire on which probes there: allows() of clause and probe, ascending. */
 	VEC(uint64_t) fires;
 };

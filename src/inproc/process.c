@@ -56,6 +56,9 @@ static void stops_tell(const struct inproc *p)
 		    " stop%s",
 		    (int)p->opts.pid, (double)s->longest_ns / 1e6, (double)s->total_ns / 1e6, s->n,
 		    PLURAL(s->n));
+	if (p->nslots)
+		strbuf_addf(&text, "; the stubs of %u of %u relays test by themselves", p->ntested,
+			    p->nslots);
 	inproc_debug(p, strbuf_text(&text), NULL);
 	strbuf_deinit(&text);
 }

@@ -12,7 +12,8 @@
  * The data part begins with struct blob_data. Behind it, at offsets that the tracer has chosen
  * (struct blob_plan, of which functions have what they need in struct blob_conf), lie:
  *
- *     struct blob_cpu[ncpus]      counters, and the head of the ring of records
+ *     struct blob_cpu[]           counters, and the head of the ring of records, of each CPU: as
+ *                                 many as plan_ncounter_blocks()
  *     rings                       one a CPU
  *     tables                      aggregations: one a map and CPU; arrays: one a map; threads: one
  *     counters                    of sites that do nothing but count under a key which they fix
@@ -86,6 +87,8 @@ struct blob_cpu {
 	u8 pad2[55];
 };
 
+_Static_assert(!(sizeof(struct blob_cpu) & (sizeof(struct blob_cpu) - 1)), "stubs shift by it");
+
 struct blob_data {
 	u64 magic;
 	u8 state; /* enum rt_state */
@@ -104,8 +107,9 @@ _Static_assert(sizeof(struct blob_data) % BLOB_LINE == 0, "its last line is its 
 /*
  * What sample(), sampled() and followed() have noted. An address is in its set, which all addresses
  * of the same hash share, and counted in pages, where most addresses that are not noted are told by
- * one byte. Neither ever loses an address: a set without room raises is_full, and from then on
- * every address counts as noted.
+ * one byte (bits 12 to 27 of the address are its index), at which the stub looks. Neither
+ * ever loses an address: a set without room raises is_full, and from then on every address whose
+ * page is counted counts as noted.
  */
 #define BLOB_SAMPLE_THREADS 256u   /* powers of two */
 #define BLOB_SAMPLE_PAGES   65536u /* of 4 KB of addresses; every 256 MB have the same */
@@ -115,7 +119,9 @@ _Static_assert(sizeof(struct blob_data) % BLOB_LINE == 0, "its last line is its 
 
 struct blob_samples {
 	u64 is_full;
-	u64 pad[7];
+	u32 ncalls; /* at least as many as there are thread blocks in threads[] */
+	u32 pad0;
+	u64 pad[6];
 	u64 threads[BLOB_SAMPLE_THREADS]; /* thread blocks of those in a sampled call */
 	u8 pages[BLOB_SAMPLE_PAGES];
 	u64 sets[BLOB_SAMPLE_SETS][BLOB_SAMPLE_WAYS]; /* addresses; 0: room */

@@ -9,6 +9,7 @@
  * What differs from site to site (the probe, its names, the offset of a return) stands in rows.
  */
 #include "native/counter.h"
+#include "native/quick.h"
 
 #include "base/hashmap.h"
 #include "record/format.h"
@@ -437,6 +438,8 @@ static void result_make(struct compile *c, uint32_t consts, struct native_code *
 		ret->entries[i].counts =
 			counts_find(&c->g, &c->groups.data[c->group_of[i]], c->sites[i].probe,
 				    ret->keys, &ret->entries[i].ncounts);
+		ret->entries[i].ntests =
+			quick_find(&c->g, &c->groups.data[c->group_of[i]], ret->entries[i].tests);
 	}
 	memset(&c->g.x.code, 0, sizeof(c->g.x.code)); /* the bytes are the caller's now */
 }

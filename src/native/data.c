@@ -52,8 +52,14 @@ struct err *ndata_write_byte(const struct ndata *d, uint64_t off, uint8_t byte)
 
 struct err *ndata_samples_end(const struct ndata *d)
 {
-	return ndata_write_byte(d, d->plan->samples_off + offsetof(struct blob_samples, is_full),
-				1);
+	static const uint8_t many = BLOB_PAGE_MANY;
+	uint64_t at = d->plan->samples_off;
+	struct err *e = NULL;
+
+	/* single bytes: addresses are counted meanwhile */
+	for (uint32_t i = 0; i < BLOB_SAMPLE_PAGES && !e; i++)
+		e = ndata_write_byte(d, at + offsetof(struct blob_samples, pages) + i, many);
+	return e ? e : ndata_write_byte(d, at + offsetof(struct blob_samples, is_full), 1);
 }
 
 uint64_t ndata_skip_holes(const struct ndata *d, uint64_t off, uint64_t end)

@@ -143,7 +143,10 @@ static void lives_place(struct blob_plan *p)
 static void plan_place(struct blob_plan *p, const struct ndata_opts *o)
 {
 	p->size = sizeof(struct blob_data);
-	p->cpus_off = space_take(p, (uint64_t)p->ncpus * sizeof(struct blob_cpu), PAGE);
+	/* as many as there are numbers to which a stub masks that of a CPU */
+	p->cpus_off =
+		space_take(p, (uint64_t)plan_ncounter_blocks(p->ncpus) * sizeof(struct blob_cpu),
+			   PAGE);
 	p->gvars_off = space_take(p, ROUND_UP(o->layout->gvars_size, 8u), BLOB_LINE);
 	p->counters_off = space_take(p, counters_bytes(p), PAGE);
 	p->samples_off = o->has_samples ? space_take(p, sizeof(struct blob_samples), PAGE) : 0;

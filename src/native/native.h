@@ -203,6 +203,26 @@ struct native_count {
 };
 #define NATIVE_COUNTS_MAX 16u
 
+/*
+ * A test that a stub can do by itself: if none of a filter's tests is true, the filter is false,
+ * and its function need not be called (quick.c).
+ */
+enum native_test_kind {
+	NATIVE_TEST_CALL, /* a thread is in a sampled call: blob_samples.ncalls is not 0 */
+	NATIVE_TEST_PAGE, /* the byte of blob_samples.pages for an argument is not 0 */
+	/*
+	 * The bytes are at least those that are left for the CPU (blob_cpu.sample_left). If they
+	 * are not, the test subtracts them. It is the last one.
+	 */
+	NATIVE_TEST_BYTES,
+};
+struct native_test {
+	enum native_test_kind kind;
+	uint8_t arg;   /* of the function, in its register */
+	uint8_t times; /* NATIVE_TEST_BYTES: 1 + that of the factor; 0: there is none */
+};
+#define NATIVE_TESTS_MAX 3u
+
 /* For each site: the offset in the code of the function that the stub calls, and its argument. */
 struct native_entry {
 	uint32_t func;
@@ -219,6 +239,9 @@ struct native_entry {
 	 */
 	const struct native_count *counts;
 	uint32_t ncounts;
+	/* Of a filter: what the stub tests before it calls the function; 0: it always calls it. */
+	uint32_t ntests;
+	struct native_test tests[NATIVE_TESTS_MAX];
 };
 
 struct native_code {

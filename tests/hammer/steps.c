@@ -22,7 +22,7 @@
 #define ARENA_STACK 0xe000u
 #define PAGES_MAX   24
 #define STEPS_MAX   600
-#define STUB_AREA   0x10000u /* stubs; then the function, counters, its copy of the frame */
+#define STUB_AREA   0x20000u /* stubs; then the function, counters, its copy of the frame */
 #define AREA_FUNC   0x4000u  /* of relays; the function of calls calls it */
 #define AREA_CALL   0x4800u
 #define AREA_FALSE  0x5000u /* a function that returns 0 */
@@ -33,7 +33,10 @@
 #define AREA_OWN    0x6800u /* the owner's counter */
 #define AREA_SWITCH 0x7000u
 #define AREA_OWNER  0x7008u
+#define AREA_WORD   0x7800u /* of a test of a relay */
 #define AREA_FRAME  0x8000u
+#define AREA_BYTES  0x10000u /* the same */
+#define BYTES	    0x10000u
 #define CPUS	    4
 #define CPU_SHIFT   7
 #define FLAGS_SEEN  0xcd5u /* CF PF AF ZF SF DF OF */
@@ -609,19 +612,91 @@ static void func_make(struct steps *s, const struct stub_body *b)
 	memcpy(p, "\x9d\x40\x80\xfc\x7f\xc3", 6); /* popfq; cmp $127, %spl; ret */
 }
 
+static uint64_t word_of(const struct state *st, uint32_t word)
+{
+	return (uint64_t)st->regs[frame_gregs[word]];
+}
+
+static uint64_t left_of(const struct stub_test *t, const struct state *at_site)
+{
+	return word_of(at_site, t->reg) * (t->times ? word_of(at_site, t->times - 1) : 1);
+}
+
+/*
+ * Fills the memory at which the tests of a relay look; returns whether one of them is true. left:
+ * what each CPU has left.
+ */
+static bool tests_make(struct steps *s, const struct stub_body *b, const struct state *at_site,
+		       const struct stub_env *env, uint64_t *ret_left)
+{
+	uint64_t r = random_next(s);
+	bool is_true = !b->ntests;
+
+	*ret_left = 0;
+	memset(s->area + AREA_BYTES, 0, BYTES);
+	memset(s->area + AREA_WORD, 0, 8);
+	for (uint32_t i = 0; i < b->ntests; i++) {
+		const struct stub_test *t = &b->tests[i];
+		uint64_t v = t->kind == STUB_TEST_WORD ? 0 : left_of(t, at_site);
+
+		switch (t->kind) {
+		case STUB_TEST_WORD:
+			/* bytes behind the word do not count */
+			*(uint64_t *)(s->area + AREA_WORD) = r & 8 ? 1ull << 31 : 1ull << 32;
+			is_true |= r >> 3 & 1;
+			break;
+		case STUB_TEST_BYTE:
+			memset(s->area + AREA_BYTES, !(r & 16), BYTES);
+			s->area[AREA_BYTES + (v >> 12) % BYTES] = r & 16 ? 0x80 : 0;
+			is_true |= (r >> 4 & 1) || !__builtin_cpu_supports("bmi2");
+			break;
+		case STUB_TEST_LEFT:
+			*ret_left = r & 32   ? v + (r >> 6 & 1)
+				    : r & 64 ? word_make(s)
+					     : v + (r >> 40);
+			is_true |= env->cpu != STUB_CPU_RSEQ || *ret_left <= v;
+			break;
+		}
+	}
+	for (uint32_t i = 0; i < CPUS; i++)
+		*(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT)) = *ret_left;
+	return is_true;
+}
+
+/* A relay that was not taken has subtracted what it tested, from one of the words. */
+static bool tests_check(struct steps *s, const struct stub_body *b, const struct state *at_site,
+			uint64_t left, bool subtracts, struct steps_result *r)
+{
+	const struct stub_test *t = b->ntests ? &b->tests[b->ntests - 1] : NULL;
+	uint32_t nleft = 0, nother = 0;
+
+	if (!t || t->kind != STUB_TEST_LEFT)
+		return true;
+	subtracts = subtracts && left_of(t, at_site) != 0;
+	for (uint32_t i = 0; i < CPUS; i++) {
+		uint64_t v = *(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT));
+
+		nleft += v == left - left_of(t, at_site);
+		nother += v != left;
+	}
+	if (nother != subtracts || (subtracts && nleft != 1))
+		return differ(r, "a test has changed %u words", nother);
+	return true;
+}
+
 /* Runs the stub with this body (NULL: none) from run.in, and compares. */
 static bool stub_try(struct steps *s, const struct stub_window *file, const struct stub_body *b,
 		     const struct end *a, const struct state *at_site, bool is_on, bool is_reached,
 		     struct steps_result *r)
 {
-	bool is_relay = b && b->kind == STUB_RELAY;
+	bool is_relay = b && b->kind == STUB_RELAY, is_true = true;
 	struct stub_window w = *file;
 	struct stub_env env = {.code = (uint64_t)s->area,
 			       .switch_addr = (uint64_t)s->area + AREA_SWITCH,
 			       .rseq_cpu = -0x60,
 			       .cpu_mask = CPUS - 1,
 			       .cpu_shift = CPU_SHIFT};
-	uint64_t hole;
+	uint64_t hole, left = 0;
 	struct end end = {0};
 	struct stub stub;
 	const char *why;
@@ -647,6 +722,8 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 		return differ(r, "no slot");
 	memset(s->area + AREA_COUNTS, 0, CPUS << CPU_SHIFT);
 	memset(s->area + AREA_FRAME, 0, 8 * (COPY_N + 1));
+	if (is_relay)
+		is_true = tests_make(s, b, at_site, &env, &left);
 	s->area[AREA_SWITCH] = is_on;
 	run_start(s, (uint64_t)s->area, (uint64_t)s->area + AREA_COUNTS, is_relay ? b->slot : 0);
 	end_take(&end);
@@ -659,10 +736,44 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 		return false;
 	if (is_relay &&
 	    !slot_check(b, at_site, w.has_flags,
-			is_on && is_reached && b->func != (uint64_t)s->area + AREA_FALSE, r))
+			is_on && is_reached && is_true && b->func != (uint64_t)s->area + AREA_FALSE,
+			r))
 		return false;
+	if (is_relay && !tests_check(s, b, at_site, left, is_on && is_reached && !is_true, r))
+		return false;
+	r->tests += is_relay && b->ntests && is_on && is_reached && !is_true;
 	r->bodies += is_relay && is_on && is_reached;
 	return ends_compare(s, a, &end, b ? hole - 1024 : 0, b ? hole : 0, !b || w.has_flags, r);
+}
+
+/* The word of a register that tests may look at. */
+static uint8_t test_word(struct steps *s)
+{
+	static const uint8_t words[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 14};
+
+	return words[random_next(s) % ARRAY_LEN(words)];
+}
+
+static void body_tests_make(struct steps *s, struct stub_body *b)
+{
+	for (uint32_t n = (uint32_t)(random_next(s) % (STUB_TESTS_MAX + 1)); n; n--) {
+		struct stub_test *t = &b->tests[b->ntests++];
+
+		*t = (struct stub_test){.kind = (enum stub_test_kind)(random_next(s) % 3),
+					.reg = test_word(s)};
+		for (uint32_t i = 0; i + 1u < b->ntests; i++)
+			if (b->tests[i].kind == t->kind) { /* there is memory for one of each */
+				b->ntests--;
+				break;
+			}
+		if (b->ntests && t == &b->tests[b->ntests - 1] && t->kind == STUB_TEST_LEFT) {
+			t->times = random_next(s) & 1 ? (uint8_t)(1 + test_word(s)) : 0;
+			t->shift = CPU_SHIFT;
+			t->addr = (uint64_t)s->area + AREA_COUNTS;
+			return;
+		}
+		t->addr = (uint64_t)s->area + (t->kind == STUB_TEST_WORD ? AREA_WORD : AREA_BYTES);
+	}
 }
 
 static void body_make(struct steps *s, const struct stub_window *w, uint32_t exit_off,
@@ -703,6 +814,8 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 			b->has_tail = true;
 		}
 	b->is_exit = b->has_tail || b->off == exit_off;
+	if (b->kind == STUB_RELAY && b->func)
+		body_tests_make(s, b);
 }
 
 static bool insn_read(const struct stub_window *w, uint32_t off, ZydisDecodedInstruction *ret)

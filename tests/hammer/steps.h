@@ -25,6 +25,7 @@ struct steps_result {
 	uint32_t faults; /* of these, how many ended by a fault */
 	uint32_t bodies; /* bodies that ran */
 	uint32_t owned;	 /* of these, how many were counted as the owner */
+	uint32_t tests;	 /* relays of whose tests none was true */
 	uint32_t tails;	 /* how often control went through the window's tail */
 	char why[1024];	 /* not empty: what differed */
 	bool is_skipped; /* an instruction whose result is another each time */

@@ -28,11 +28,24 @@ struct rests {
 	struct rest list[2 * STUB_BODIES_MAX]; /* a tail may have a body a second time */
 };
 
+/* A relay whose tests are in the stub; what is done if one of them is true stands at its end. */
+struct cold {
+	const struct stub_body *b;
+	uint32_t index;			/* of the body in the window */
+	uint32_t ntrue;			/* jumps that lead there, */
+	uint32_t jumps[STUB_TESTS_MAX]; /* as code_forward32() has returned them */
+	uint32_t keeps_from;		/* jumps from this one on have the flags in rax */
+	uint8_t regs;			/* bit n: register n was pushed */
+	uint32_t back;			/* the offset at which the stub goes on */
+};
+
 struct body_ctx {
 	struct rests *rests;
 	const struct stub_window *w;
 	uint16_t *goes_on; /* of struct stub */
 	const struct stub_env *env;
+	struct cold *colds; /* STUB_BODIES_MAX */
+	uint32_t *ncolds;
 	uint32_t at;	 /* bodies at this offset, */
 	bool exits;	 /* of this kind */
 	const char *why; /* why they cannot be written */
@@ -423,6 +436,8 @@ static void call_write(struct emit *e, const struct stub_window *w, const struct
 	regs_restore(e, &s);
 }
 
+/* ---- relays ---------------------------------------------------------------------------------- */
+
 /*
  * The stack pointer is what it is at the site while the slot is executed. What the function has
  * pushed since then is below it for that moment, within the red zone, which signal handlers keep.
@@ -456,6 +471,188 @@ static uint16_t relay_write(struct emit *e, const struct stub_window *w, const s
 	return goes_on;
 }
 
+#define RAX 0u
+#define RCX 1u
+#define RDX 2u
+
+/* The number of a register that is tested; false: tests use it, or there is none. */
+static bool test_reg(uint32_t word, uint8_t *ret)
+{
+	if (word >= ARRAY_LEN(frame_regs) || frame_regs[word] <= RDX)
+		return false;
+	*ret = frame_regs[word];
+	return true;
+}
+
+/* An instruction of two registers, with their 64 bits: reg stands in ModRM.reg, rm in ModRM.rm. */
+static void regs_emit(struct emit *e, uint8_t op, uint8_t reg, uint8_t rm)
+{
+	EMIT(e, (uint8_t)(0x48 | (reg >> 3) << 2 | rm >> 3), op,
+	     (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
+}
+
+/* Leads to the cold part if rcx is not 0, without a look at flags: jrcxz over; jmp cold. */
+static void cold_jump_rcx(struct emit *e, struct cold *c)
+{
+	EMIT(e, 0xe3, 0x05, 0xe9);
+	c->jumps[c->ntrue++] = code_forward32(e);
+}
+
+static void word_test(struct emit *e, const struct stub_test *t, struct cold *c)
+{
+	EMIT(e, 0x8b, 0x0d); /* mov word(%rip), %ecx */
+	code_distance(e, t->addr, 0);
+	cold_jump_rcx(e, c);
+}
+
+/*
+ * rorx shifts without a change of the flags, which may be alive. Where the processor does not have
+ * it, the test is true.
+ */
+static void byte_test(struct emit *e, const struct stub_test *t, struct cold *c, uint8_t reg)
+{
+	if (!__builtin_cpu_supports("bmi2")) {
+		EMIT(e, 0xe9);
+		c->jumps[c->ntrue++] = code_forward32(e);
+		return;
+	}
+	EMIT(e, 0xc4, reg < 8 ? 0xe3 : 0xc3, 0xfb, 0xf0, (uint8_t)(0xc8 | (reg & 7)), 12);
+	EMIT(e, 0x0f, 0xb7, 0xc9); /* rorx $12, reg, %rcx; movzwl %cx, %ecx */
+	EMIT(e, 0x48, 0x8d, 0x05); /* lea bytes(%rip), %rax */
+	code_distance(e, t->addr, 0);
+	EMIT(e, 0x0f, 0xb6, 0x0c, 0x08); /* movzbl (%rax,%rcx), %ecx */
+	cold_jump_rcx(e, c);
+}
+
+/* rcx = the offset of the CPU's word from that of CPU 0, rdx = its address */
+static void left_find(struct emit *e, const struct stub_env *env, const struct stub_test *t)
+{
+	EMIT(e, 0x64, 0x8b, 0x0c, 0x25); /* mov %fs:rseq_cpu, %ecx */
+	code_u32(e, (uint32_t)env->rseq_cpu);
+	EMIT(e, 0x81, 0xe1); /* and $mask, %ecx */
+	code_u32(e, env->cpu_mask);
+	EMIT(e, 0x48, 0xc1, 0xe1, t->shift); /* shl */
+	EMIT(e, 0x48, 0x8d, 0x15);	     /* lea word(%rip), %rdx */
+	code_distance(e, t->addr, 0);
+	EMIT(e, 0x48, 0x01, 0xca); /* add %rcx, %rdx */
+}
+
+static void left_test(struct emit *e, const struct body_ctx *x, const struct stub_test *t,
+		      struct cold *c, uint8_t reg, uint8_t times)
+{
+	uint32_t over;
+
+	if (x->env->cpu != STUB_CPU_RSEQ) {
+		EMIT(e, 0xe9);
+		c->jumps[c->ntrue++] = code_forward32(e);
+		return;
+	}
+	c->keeps_from = c->ntrue;
+	if (x->w->has_flags)
+		EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
+	over = switch_test(e, x->env);
+	left_find(e, x->env, t);
+	if (t->times && x->w->has_flags)
+		EMIT(e, 0x50); /* push %rax */
+	if (t->times) {
+		regs_emit(e, 0x89, reg, RAX); /* mov reg, %rax */
+		EMIT(e, (uint8_t)(0x48 | times >> 3), 0x0f, 0xaf,
+		     (uint8_t)(0xc0 | (times & 7))); /* imul times, %rax */
+	}
+	EMIT(e, 0x48, 0x8b, 0x0a);		       /* mov (%rdx), %rcx */
+	regs_emit(e, 0x29, t->times ? RAX : reg, RCX); /* sub reg, %rcx */
+	if (t->times && x->w->has_flags)
+		EMIT(e, 0x58); /* pop %rax */
+	EMIT(e, 0x0f, 0x86);   /* jbe cold */
+	c->jumps[c->ntrue++] = code_forward32(e);
+	EMIT(e, 0x48, 0x89, 0x0a); /* mov %rcx, (%rdx) */
+	code_arrive(e, over);
+	if (x->w->has_flags)
+		EMIT(e, 0x04, 0x7f, 0x9e); /* add $127, %al; sahf */
+}
+
+/* Which registers the tests of a body take. */
+static uint8_t tests_regs(const struct stub_window *w, const struct stub_body *b)
+{
+	uint8_t regs = 1u << RCX;
+
+	for (uint32_t i = 0; i < b->ntests; i++) {
+		if (b->tests[i].kind == STUB_TEST_BYTE)
+			regs |= 1u << RAX;
+		if (b->tests[i].kind == STUB_TEST_LEFT)
+			regs |= 1u << RDX | (w->has_flags || b->tests[i].times ? 1u << RAX : 0u);
+	}
+	return regs;
+}
+
+static void regs_push(struct emit *e, uint8_t regs)
+{
+	for (uint32_t r = RAX; r <= RDX; r++)
+		if (regs >> r & 1)
+			EMIT(e, (uint8_t)(0x50 | r));
+}
+
+static void regs_pop(struct emit *e, uint8_t regs)
+{
+	for (uint32_t r = RDX + 1; r-- > RAX;)
+		if (regs >> r & 1)
+			EMIT(e, (uint8_t)(0x58 | r));
+}
+
+/* Writes the tests of a relay; the rest of it comes with cold_write(). NULL, or why not. */
+static const char *tests_write(struct emit *e, const struct body_ctx *x, uint32_t index)
+{
+	const struct stub_body *b = &x->w->bodies[index];
+	struct cold *c = &x->colds[(*x->ncolds)++];
+
+	*c = (struct cold){.b = b, .index = index, .keeps_from = STUB_TESTS_MAX};
+	c->regs = tests_regs(x->w, b);
+	if (x->w->has_red_zone)
+		stack_add(e, -RED_ZONE);
+	regs_push(e, c->regs);
+	for (uint32_t i = 0; i < b->ntests; i++) {
+		const struct stub_test *t = &b->tests[i];
+		uint8_t reg = 0, times = 0;
+
+		if (c->keeps_from < STUB_TESTS_MAX ||
+		    (t->kind != STUB_TEST_WORD && !test_reg(t->reg, &reg)) ||
+		    (t->times && !test_reg(t->times - 1u, &times)))
+			return "a test of it cannot be made";
+		switch (t->kind) {
+		case STUB_TEST_WORD: word_test(e, t, c); break;
+		case STUB_TEST_BYTE: byte_test(e, t, c, reg); break;
+		case STUB_TEST_LEFT: left_test(e, x, t, c, reg, times); break;
+		}
+	}
+	regs_pop(e, c->regs);
+	if (x->w->has_red_zone)
+		stack_add(e, RED_ZONE);
+	c->back = e->n;
+	return NULL;
+}
+
+/* Writes what a relay does if a test is true; returns the offset at which its slot goes on. */
+static uint16_t cold_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
+			   const struct cold *c)
+{
+	uint16_t goes_on;
+
+	for (uint32_t i = c->keeps_from; i < c->ntrue; i++)
+		code_arrive32(e, c->jumps[i]);
+	if (c->keeps_from < c->ntrue && w->has_flags)
+		EMIT(e, 0x04, 0x7f, 0x9e);
+	for (uint32_t i = 0; i < MIN(c->keeps_from, c->ntrue); i++)
+		code_arrive32(e, c->jumps[i]);
+	regs_pop(e, c->regs);
+	if (w->has_red_zone)
+		stack_add(e, RED_ZONE);
+	goes_on = relay_write(e, w, env, c->b);
+	code_jump(e, e->code + c->back);
+	return goes_on;
+}
+
+/* ---- stubs ----------------------------------------------------------------------------------- */
+
 static bool slot_make(taddr slot, taddr goes_on, uint8_t *buf)
 {
 	struct emit e = {.buf = buf, .size = STUB_SLOT_SIZE, .code = slot};
@@ -467,8 +664,23 @@ static bool slot_make(taddr slot, taddr goes_on, uint8_t *buf)
 	return !e.is_far;
 }
 
+static void body_write_relay(struct emit *e, struct body_ctx *c, uint32_t i)
+{
+	const struct stub_body *b = &c->w->bodies[i];
+	const char *why = NULL;
+
+	if (b->ntests)
+		why = b->ntests <= STUB_TESTS_MAX && *c->ncolds < STUB_BODIES_MAX
+			      ? tests_write(e, c, i)
+			      : "a relay has too many tests";
+	else
+		c->goes_on[i] = relay_write(e, c->w, c->env, b);
+	if (why && !c->why)
+		c->why = why;
+}
+
 /* Writes those of the bodies at the present instruction that run in its tail, or not. */
-static void bodies_write_of(struct emit *e, const struct body_ctx *c, bool in_tail)
+static void bodies_write_of(struct emit *e, struct body_ctx *c, bool in_tail)
 {
 	for (uint32_t i = 0; i < c->w->nbodies; i++) {
 		const struct stub_body *b = &c->w->bodies[i];
@@ -478,7 +690,7 @@ static void bodies_write_of(struct emit *e, const struct body_ctx *c, bool in_ta
 		switch (b->kind) {
 		case STUB_COUNT: count_write(e, c, b); break;
 		case STUB_CALL: call_write(e, c->w, c->env, b); break;
-		case STUB_RELAY: c->goes_on[i] = relay_write(e, c->w, c->env, b); break;
+		case STUB_RELAY: body_write_relay(e, c, i); break;
 		}
 	}
 }
@@ -497,7 +709,7 @@ static bool insn_has_tail(const struct body_ctx *c)
 }
 
 /* Writes a copy of the tail, with the bodies before its last instruction, which returns. */
-static const char *tail_write(struct emit *e, const struct body_ctx *c)
+static const char *tail_write(struct emit *e, struct body_ctx *c)
 {
 	const struct stub_window *w = c->w;
 	const char *why = NULL;
@@ -521,10 +733,14 @@ static const char *tail_write(struct emit *e, const struct body_ctx *c)
 static void bodies_write(struct emit *e, void *ctx)
 {
 	struct body_ctx *c = ctx;
+	const char *why;
 
 	bodies_write_of(e, c, false);
-	if (insn_has_tail(c) && !c->why)
-		c->why = tail_write(e, c);
+	if (!insn_has_tail(c) || c->why)
+		return;
+	why = tail_write(e, c);
+	if (why)
+		c->why = why;
 }
 
 /* Whether a body shows the flags to somebody, whether the program reads them or not. */
@@ -545,6 +761,8 @@ static const char *stub_try(const struct stub_window *w, const struct stub_env *
 	struct emit e = {.buf = buf, .size = MIN(size, STUB_SIZE_MAX), .code = env->code};
 	struct stub s = {.nins = w->nins};
 	struct rests rests = {.are_near = are_near};
+	struct cold colds[STUB_BODIES_MAX];
+	uint32_t ncolds = 0;
 	bool ends = false;
 
 	if (!w->nins || w->nins > STUB_INSNS_MAX || w->ins[0] != 0)
@@ -555,6 +773,8 @@ static const char *stub_try(const struct stub_window *w, const struct stub_env *
 		uint32_t off = w->ins[i], end = i + 1 < w->nins ? w->ins[i + 1] : w->len;
 		struct body_ctx c = {.w = w,
 				     .env = env,
+				     .colds = colds,
+				     .ncolds = &ncolds,
 				     .at = off,
 				     .goes_on = s.goes_on,
 				     .rests = &rests};
@@ -577,6 +797,8 @@ static const char *stub_try(const struct stub_window *w, const struct stub_env *
 		code_jump(&e, w->addr + w->len);
 	for (uint32_t i = 0; i < rests.n; i++)
 		rest_write(&e, &rests, env, &rests.list[i]);
+	for (uint32_t i = 0; i < ncolds; i++)
+		s.goes_on[colds[i].index] = cold_write(&e, w, env, &colds[i]);
 	code_consts(&e);
 	if (e.is_full)
 		return "its stub would be too long";
@@ -594,7 +816,7 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	const char *why;
 
 	/* what one body destroys another one would show */
-	own.has_flags |= bodies_show_flags(w);
+	own.has_flags |= w->nbodies > 1 && bodies_show_flags(w);
 	why = stub_try(&own, env, true, buf, size, ret);
 	return why ? stub_try(&own, env, false, buf, size, ret) : NULL;
 }

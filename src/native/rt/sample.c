@@ -34,6 +34,23 @@ static inline u64 *thread_of(struct blob_samples *s, u64 fs)
 	return &s->threads[fs * GOLDEN >> 32 & (BLOB_SAMPLE_THREADS - 1)];
 }
 
+/*
+ * The thread is in a sampled call. Calls are counted before the first and after the last moment at
+ * which the thread is noted, so that none is noted where the count is 0.
+ */
+static void call_begin(struct blob_samples *s, u64 fs)
+{
+	__atomic_fetch_add(&s->ncalls, 1, __ATOMIC_ACQ_REL);
+	if (__atomic_exchange_n(thread_of(s, fs), fs, __ATOMIC_ACQ_REL))
+		__atomic_fetch_sub(&s->ncalls, 1, __ATOMIC_ACQ_REL); /* of the one before */
+}
+
+static void call_end(struct blob_samples *s, u64 fs)
+{
+	if (__atomic_exchange_n(thread_of(s, fs), 0, __ATOMIC_ACQ_REL))
+		__atomic_fetch_sub(&s->ncalls, 1, __ATOMIC_ACQ_REL);
+}
+
 static __attribute__((noinline)) u64 sample_take(struct blob_data *d, u64 bytes, u64 mean, u64 cpu,
 						 u64 fs)
 {
@@ -50,7 +67,7 @@ static __attribute__((noinline)) u64 sample_take(struct blob_data *d, u64 bytes,
 		return 0;
 	}
 	c->sample_left = distance_draw(c, cpu, mean);
-	__atomic_store_n(thread_of(samples_of(d), fs), fs, __ATOMIC_RELAXED);
+	call_begin(samples_of(d), fs);
 	return 1;
 }
 
@@ -69,7 +86,7 @@ FUNC u64 blob_sample(struct blob_data *d, u64 bytes, u64 mean, u64 cpu, u64 fs)
 
 static inline u8 *page_of(struct blob_samples *s, u64 addr)
 {
-	return &s->pages[(addr >> 12 ^ addr >> 28) & (BLOB_SAMPLE_PAGES - 1)];
+	return &s->pages[addr >> 12 & (BLOB_SAMPLE_PAGES - 1)];
 }
 
 static inline u64 *set_of(struct blob_samples *s, u64 addr)
@@ -118,11 +135,10 @@ static void address_note(struct blob_samples *s, u64 addr)
 FUNC u64 blob_sampled(struct blob_data *d, u64 addr, u64 fs)
 {
 	struct blob_samples *s = samples_of(d);
-	u64 *thread = thread_of(s, fs);
 
-	if (__atomic_load_n(thread, __ATOMIC_RELAXED) != fs)
+	if (__atomic_load_n(thread_of(s, fs), __ATOMIC_RELAXED) != fs)
 		return 0;
-	__atomic_store_n(thread, 0, __ATOMIC_RELAXED);
+	call_end(s, fs);
 	if (addr)
 		address_note(s, addr);
 	return 1;

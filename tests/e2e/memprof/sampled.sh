@@ -33,6 +33,10 @@ END
 fast="-x maxrate=1000000000"
 "$memprof" malloc --json -n 0 -r 4k $fast ./sampled >out 2>err || fail "-r 4k"
 check 4096 leak zero grow
+# what is not in the sample is told by the stubs themselves: no function is called (bytes: where CPUs have numbers)
+"$memprof" malloc --json -n 0 -r 4k $fast -x debug ./sampled >out 2>err || fail "-x debug"
+grep "relays" err >relays
+! grep "restartable sequences\|time cannot be read" err && { grep -q "the stubs of \([1-9][0-9]*\) of \1 relays test by themselves" relays || fail "stubs do not test"; }
 "$memprof" malloc --json -n 0 -r 4k $fast -x inproc=off ./sampled >out 2>err || fail "inproc=off"
 check 4096 leak zero grow
 

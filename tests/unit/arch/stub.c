@@ -122,6 +122,7 @@ static void test_moved(void)
 {
 	static struct steps *s; /* its maps are there until the program ends */
 	uint32_t bodies = 0, owned = 0;
+	uint32_t ntests = 0;
 
 	s = steps_create(LO, HI);
 	for (size_t i = 0; i < ARRAY_LEN(moved); i++) {
@@ -130,15 +131,17 @@ static void test_moved(void)
 		struct stub_window w = window_make(&moved[i], ins, &exit_off);
 		struct steps_result r;
 
-		steps_try(s, &w, exit_off, STATES, i + 1, &r);
+		steps_try(s, &w, exit_off, STATES, i + 7, &r);
 		if (!ok(!r.why[0] && r.states > STATES / 4 && r.bodies > STATES / 8,
 			"%s (%u states)", moved[i].name, r.states))
 			printf("# %s; %u faults, %u bodies\n", r.why, r.faults, r.bodies);
 		bodies += r.bodies;
 		owned += r.owned;
+		ntests += r.tests;
 	}
 	ok(owned > bodies / 50 && owned < bodies / 2,
 	   "some of them are counted by the owner of the words (%u of %u)", owned, bodies);
+	ok(ntests > STATES, "%u relays had tests that were not true", ntests);
 }
 
 /*
@@ -205,6 +208,38 @@ static void test_refused(void)
 	}
 }
 
+/* As many relays with as many tests as there may be. */
+static void test_limits_of_tests(const struct stub_window *call)
+{
+	struct stub_body b[2] = {{.kind = STUB_RELAY, .func = 0x700000, .slot = 0x710000}};
+	struct stub_window w = *call;
+	uint8_t buf[STUB_SIZE_MAX];
+	struct stub ret = {0};
+	const char *why;
+
+	for (uint32_t i = 0; i < STUB_TESTS_MAX; i++)
+		b[0].tests[i] = (struct stub_test){.kind = (enum stub_test_kind)i,
+						   .reg = 14,
+						   .times = i == STUB_TEST_LEFT ? 14 : 0,
+						   .addr = 0x720000};
+	b[0].ntests = STUB_TESTS_MAX;
+	b[1] = b[0];
+	w.bodies = b;
+	w.nbodies = 2;
+	w.has_red_zone = w.has_flags = true;
+	why = arch.stubs->make(&w, &env, buf, sizeof(buf), &ret);
+	ok(!why && ret.goes_on[0] < ret.goes_on[1], "relays with tests: %u bytes, %s", ret.size,
+	   why ? why : "made");
+	for (uint8_t reg = 10; reg <= 12; reg++) {
+		b[0].tests[STUB_TEST_LEFT].times = (uint8_t)(reg + 1);
+		ok(arch.stubs->make(&w, &env, buf, sizeof(buf), &ret) != NULL,
+		   "not of register %u, which tests use", reg);
+	}
+	b[0].tests[STUB_TEST_LEFT].times = 0;
+	b[0].ntests = STUB_TESTS_MAX + 1;
+	ok(arch.stubs->make(&w, &env, buf, sizeof(buf), &ret) != NULL, "nor too many");
+}
+
 static void test_limits(void)
 {
 	const struct sample call = {.code = {0xe8, 0x00, 0x30, 0x00, 0x00},
@@ -228,6 +263,7 @@ static void test_limits(void)
 	w.bodies = &b;
 	w.nbodies = 1;
 	ok(!arch.stubs->make(&w, &env, buf, sizeof(buf), &ret), "with a body");
+	test_limits_of_tests(&w);
 	far = env;
 	far.switch_addr = 1ull << 40;
 	ok(arch.stubs->make(&w, &far, buf, sizeof(buf), &ret) != NULL,

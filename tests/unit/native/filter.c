@@ -277,8 +277,147 @@ static void test_clauses(void)
 	nx_destroy(x);
 }
 
+/* ---- what stubs test ------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct {
+	const char *text;
+	const char *tests; /* of the entry of f, as tests_text() has them; "": none */
+} tested[] = {
+	{F "/sample(arg0, 100)/ { ustack(); }", "bytes 0"},
+	{F "/sample(arg1, 100)/ { ustack(); }", "bytes 1"},
+	{F "/sample(arg0 * arg1, 100)/ { ustack(); }", "bytes 0 * 1"},
+	{F "/followed(arg0)/ { ustack(); }", "page 0"},
+	{F "/arg0 && followed(arg0)/ { ustack(); }", "page 0"},
+	{F "/arg1 == 3 && followed(arg0) && arg2/ { ustack(); }", "page 0"},
+	{F "/sampled(arg0 ? arg0 : uregs[8])/ { ustack(); }", "call"},
+	{F "/followed(arg0) || sampled(arg1)/ { ustack(); }", "page 0, call"},
+	{F "/sample(arg1, 100)/ { ustack(); } " F "/arg0 && followed(arg0)/ { stop(); }",
+	 "page 0, bytes 1"},
+	{F "/sample(arg1, 100) || followed(arg5)/ { ustack(); }", "page 5, bytes 1"},
+	{F "/sample(arg1, 100)/ { ustack(); } pid1:a.out:g:entry /sample(arg0, 100)/ { stop(); }",
+	 "bytes 1"},
+	/* they count at some firings only, or twice, or something else */
+	{F "/arg0 && sample(arg0, 100)/ { ustack(); }", ""},
+	{F "/followed(arg0) && sample(arg1, 100)/ { ustack(); }", "page 0"},
+	{F "/sample(arg0, 100)/ { ustack(); } " F "/sample(arg0, 100)/ { stop(); }", ""},
+	{F "/sample(arg0, 100)/ { ustack(); } " F "/sample(arg1, 100)/ { stop(); }", ""},
+	{F "/sample(arg0 ? arg0 : arg1, 100)/ { ustack(); }", ""},
+	{F "/sample(arg0 + 1, 100)/ { ustack(); }", ""},
+	{F "/sample(100, 100)/ { ustack(); }", ""},
+	/* another mean, for the same bytes left; one that differs */
+	{F "/sample(arg0, 100)/ { ustack(); } pid1:a.out:g:entry /sample(arg0, 200)/ { stop(); }", ""},
+	{F "/sample(arg0, arg1)/ { ustack(); }", ""},
+	/* true without a sample */
+	{F "/!followed(arg0)/ { ustack(); }", ""},
+	{F "/arg0 == 3 || followed(arg0)/ { ustack(); }", ""},
+	{F "/followed(arg0)/ { ustack(); } " F "/arg1 == 3/ { stop(); }", ""},
+	/* registers that stubs use, and what is in none */
+	{F "/followed(arg2)/ { ustack(); }", ""},
+	{F "/sample(arg3, 100)/ { ustack(); }", ""},
+	{F "/sample(arg0 * arg2, 100)/ { ustack(); }", ""},
+	{F "/followed(arg0 + 16)/ { ustack(); }", ""},
+	{F "/arg0 == 3/ { ustack(); }", ""},
+};
+/* clang-format on */
+
+static const char *tests_text(const struct native_entry *e, char *to, size_t size)
+{
+	size_t n = 0;
+
+	*to = 0;
+	for (uint32_t i = 0; i < e->ntests; i++) {
+		const struct native_test *t = &e->tests[i];
+		const char *before = i ? ", " : "";
+
+		if (t->kind == NATIVE_TEST_CALL)
+			n += (size_t)snprintf(to + n, size - n, "%scall", before);
+		else if (t->kind == NATIVE_TEST_PAGE)
+			n += (size_t)snprintf(to + n, size - n, "%spage %d", before, t->arg);
+		else if (t->times)
+			n += (size_t)snprintf(to + n, size - n, "%sbytes %d * %d", before, t->arg,
+					      t->times - 1);
+		else
+			n += (size_t)snprintf(to + n, size - n, "%sbytes %d", before, t->arg);
+	}
+	return to;
+}
+
+static void test_tests(void)
+{
+	const struct nrun_opts opts = {.has_samples = true},
+			       no_rseq = {.has_samples = true, .has_no_rseq = true};
+	struct filters f;
+	char text[128];
+
+	for (size_t i = 0; i < ARRAY_LEN(tested); i++) {
+		filters_make_sampled(&f, tested[i].text, &opts, true);
+		is_str(tests_text(&f.code.entries[SITE_F_ENTRY], text, sizeof(text)),
+		       tested[i].tests, tested[i].text);
+		filters_free(&f);
+	}
+	filters_make_sampled(&f, SAMPLING, &opts, true);
+	is_str(tests_text(&f.code.entries[SITE_G_RETURN], text, sizeof(text)), "call",
+	       "a return, whatever it returns");
+	filters_free(&f);
+	filters_make_sampled(&f, SAMPLING, &opts, false);
+	is_int(f.code.entries[SITE_F_ENTRY].ntests, 0, "nothing where the process is not asked");
+	filters_free(&f);
+	filters_make_sampled(&f, SAMPLING, &no_rseq, true);
+	is_int(f.code.entries[SITE_F_ENTRY].ntests, 0, "nor where CPUs have no numbers;");
+	is_int(f.code.entries[SITE_G_ENTRY].ntests, 1, "addresses have");
+	filters_free(&f);
+}
+
+/* Tests are true whenever their filters are. */
+static void test_tests_agree(void)
+{
+	struct filters f;
+	const struct blob_samples *s;
+	const struct blob_cpu *cpus;
+	uint64_t left = 0, addr = 0x7f0012345670;
+	uint32_t n = 0, nwrong = 0;
+
+	filters_make_sampled(&f, SAMPLING, &(struct nrun_opts){.has_samples = true}, true);
+	s = (const void *)(f.host->run->target.data + f.host->run->target.plan->samples_off);
+	cpus = (const void *)(f.host->run->target.data + f.host->run->target.plan->cpus_off);
+	is_int(s->ncalls, 0, "no call is sampled");
+	is_int(filter_ask(&f, SITE_F_ENTRY, UINT64_MAX, 0), 1, "one is:");
+	is_int(s->ncalls, 1, "it is counted");
+	is_int(filter_ask(&f, SITE_F_ENTRY, UINT64_MAX, 0), 1, "the same thread again:");
+	is_int(s->ncalls, 1, "once");
+	is_int(s->pages[addr >> 12 & 0xffff], 0, "no address of the page is noted");
+	is_int(filter_ask(&f, SITE_G_RETURN, 0, addr), 1, "it ends,");
+	is_int(s->ncalls, 0, "and is not counted any more");
+	is_int(s->pages[addr >> 12 & 0xffff], 1, "its address is");
+	is_int(filter_ask(&f, SITE_G_ENTRY, addr, 0), 1, "until it is freed:");
+	is_int(s->pages[addr >> 12 & 0xffff], 0, "not any more");
+	for (uint32_t i = 0; i < 1000; i++) {
+		bool is_yes;
+
+		left = 0;
+		for (uint32_t k = 0; k < f.host->run->target.ncpus; k++)
+			left = cpus[k].sample_left ? cpus[k].sample_left : left;
+		is_yes = filter_ask(&f, SITE_F_ENTRY, 20000, 0) == 1;
+		n += is_yes;
+		nwrong += is_yes != (left <= 20000);
+		if (is_yes)
+			(void)filter_ask(&f, SITE_G_RETURN, 0, 0);
+	}
+	/* a thread that is moved to another CPU meets another number */
+	ok(n > 100 && n < 350 && nwrong < 20, "bytes left say which: %u of 1,000, %u wrong", n,
+	   nwrong);
+	ok(!ndata_samples_end(f.host->run->data), "from now on");
+	is_int(s->pages[0] & s->pages[0xffff] & s->pages[addr >> 12 & 0xffff], 255,
+	       "all addresses may be noted");
+	is_int(filter_ask(&f, SITE_G_ENTRY, addr + 0x5000, 0), 1, "and count as that");
+	filters_free(&f);
+}
+
 int main(void)
 {
+	test_tests();
+	test_tests_agree();
 	test_samples();
 	test_many(20000, 4096 * 3);
 	test_many(20000, 64);
