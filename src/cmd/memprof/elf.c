@@ -188,6 +188,16 @@ static bool module_read(pid_t pid, const char *name, struct module *ret)
 	return true;
 }
 
+char *module_copy(pid_t pid, const char *module, size_t *ret_size)
+{
+	struct module m;
+
+	if (!module_read(pid, module, &m))
+		return NULL;
+	*ret_size = m.size;
+	return m.file;
+}
+
 /*
  * The file belongs to the traced process, so whatever it says is checked. Tables do not overlap in
  * a file that a linker has made: in another one, no more is walked than the file is large.

@@ -9,8 +9,8 @@
  * The result of a function is seen at its return instructions in glibc, where most functions have
  * such. A function that ends with a jump into another one has none: those of glibc that align, and
  * any of other allocators. For these the kernel replaces the return address (a source "returned",
- * guide/own-provider.md). An exception must not pass such a return, so operators of C++ are not
- * probed: those that call malloc() are seen by that, those that do not are told.
+ * guide/own-provider.md). An exception must not pass such a return, so of operators of C++ that do
+ * not call malloc() the return instructions are probed (operators.c).
  *
  * With -r, a Poisson sample of the bytes that are asked for is followed: a block is in it with the
  * probability 1 - exp(-bytes / rate), and stands for bytes divided by that. Who is in the sample is
@@ -34,6 +34,7 @@
 
 #include "memprof.h"
 #include "base/text.h"
+#include "operators.h"
 
 #define NMODULES_MAX 32
 #define SITE_STACK   128 /* bytes of stack that operators new take until they call malloc() */
@@ -58,28 +59,12 @@ static const struct request {
 /* clang-format on */
 #define NREQUESTS (sizeof(requests) / sizeof(requests[0]))
 
-/*
- * Operators new of C++: of an object and an array, nothrow, aligned. Their numbers are made of the
- * bits below.
- */
-static const char *const operators[] = {
-	"_Znwm",
-	"_Znam",
-	"_ZnwmRKSt9nothrow_t",
-	"_ZnamRKSt9nothrow_t",
-	"_ZnwmSt11align_val_t",
-	"_ZnamSt11align_val_t",
-	"_ZnwmSt11align_val_tRKSt9nothrow_t",
-	"_ZnamSt11align_val_tRKSt9nothrow_t",
-};
-#define NOPERATORS	 (sizeof(operators) / sizeof(operators[0]))
-#define OPERATOR_ALIGNED 4
-
 /* A file of the process: with functions that it defines, or, for --module, that it calls. */
 struct allocator {
 	char *module;
 	bool has[NREQUESTS], has_free, has_new, has_operator[NOPERATORS];
-	bool lacks_free; /* nobody in the process gives blocks back */
+	bool lacks_free;	    /* nobody in the process gives blocks back */
+	struct operators operators; /* of an allocator */
 };
 
 struct allocators {
@@ -244,6 +229,8 @@ static void provider_add(const struct memprof *m, struct strbuf *d, const struct
 					    " pid:%s:%s:returned (arg1);\n",
 					    i, requests[k].name, a->list[i].module,
 					    requests[k].name);
+	for (uint32_t i = 0; i < a->n; i++)
+		operators_declare(d, &a->list[i].operators, a->list[i].module, i);
 	strbuf_adds(d, "};\n");
 }
 
@@ -493,7 +480,7 @@ static void operators_add(struct strbuf *d, const struct allocators *all)
 		for (size_t k = 0; k < NOPERATORS; k++)
 			if (has_sites(all, &all->list[i]) && all->list[i].has_operator[k] &&
 			    !is_operator_lacking(all, k))
-				operator_add(d, all, &all->list[i], operators[k]);
+				operator_add(d, all, &all->list[i], operators_new[k]);
 }
 
 /*
@@ -534,8 +521,27 @@ static void calls_add(struct strbuf *d, const struct allocators *all)
 				call_add(d, c, requests[k].name, has_own);
 		for (size_t k = 0; k < NOPERATORS; k++)
 			if (c->has_operator[k] && !is_operator_lacking(all, k))
-				call_add(d, c, operators[k], has_own);
+				call_add(d, c, operators_new[k], has_own);
 	}
+}
+
+/* The entry of an operator new of an allocator. */
+static void operator_entry_add(struct strbuf *d, const char *probe, const void *arg)
+{
+	const struct memprof *m = arg;
+
+	if (!m->rate) {
+		strbuf_addf(d,
+			    "\n%s\n{\n\tself->size = arg0;\n"
+			    "\tself->entered = uregs[R_SP];\n}\n",
+			    probe);
+		return;
+	}
+	strbuf_addf(d, "\n%s\n{\n\tself->entered = 0;\n}\n\n%s\n/sample(arg0, %" PRIu64 ")/\n{\n",
+		    probe, probe, m->rate);
+	weight_add(d, "arg0", m->rate);
+	strbuf_adds(d, "\tself->size = self->bytes;\n\tself->bytes = 0;\n"
+		       "\tself->entered = uregs[R_SP];\n}\n");
 }
 
 static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a,
@@ -556,6 +562,8 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 				request_add(m, d, a, i, k, with_address);
 			else if (m->by && a->list[i].has[k])
 				unfollowed_add(d, a, &a->list[i], k);
+		operators_trace(d, &a->list[i].operators, a->list[i].module, i, operator_entry_add,
+				m);
 		if (a->list[i].has_free)
 			strbuf_addf(d,
 				    "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
@@ -587,7 +595,7 @@ static void operators_find(struct memprof *m, struct allocators *a)
 	for (size_t k = 0; k < NOPERATORS; k++) {
 		struct operator_note n = {a, k};
 
-		(void)snprintf(what, sizeof(what), "pid$target::%s:entry", operators[k]);
+		(void)snprintf(what, sizeof(what), "pid$target::%s:entry", operators_new[k]);
 		functions_find(m, what, operator_note, &n);
 	}
 }
@@ -611,7 +619,7 @@ static void callers_find(struct memprof *m, struct allocators *callers)
 	for (size_t k = 0; k < NOPERATORS; k++) {
 		struct operator_note n = {callers, k};
 
-		call_describe(&what, m, operators[k]);
+		call_describe(&what, m, operators_new[k]);
 		functions_find(m, what.data, operator_note, &n);
 		strbuf_deinit(&what);
 	}
@@ -651,6 +659,28 @@ static bool allocators_check(struct allocators *a)
 	return has_any;
 }
 
+static bool is_request(const char *name)
+{
+	for (size_t i = 0; i < NREQUESTS; i++)
+		if (strcmp(name, requests[i].name) == 0)
+			return true;
+	return false;
+}
+
+/* Finds the operators of an allocator; false: they are not followed. */
+static bool operators_find_in(const struct memprof *m, struct allocator *a)
+{
+	if (m->by || m->module || m->way->is_look || !a->has_new || !is_allocator(a) ||
+	    !operators_read(m->pid, a->module, is_request, &a->operators))
+		return false;
+	a->operators.is_sampled = m->rate != 0;
+	if (a->operators.is_partial)
+		say("blocks of operators new of '%s' that come from unknown functions are not "
+		    "followed",
+		    a->module);
+	return true;
+}
+
 static void allocators_find(struct memprof *m, struct allocators *a)
 {
 	struct strbuf what = {0};
@@ -671,6 +701,8 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 		for (size_t k = 0; k < NOPERATORS; k++)
 			a->has_operators |= a->list[i].has_operator[k] &&
 					    has_sites(a, &a->list[i]) && !is_operator_lacking(a, k);
+		if (operators_find_in(m, &a->list[i]))
+			continue;
 		if (has_lost_calls(a, &a->list[i]))
 			say("what '%s' asks operators new of '%s' for is not followed", m->module,
 			    a->list[i].module);
@@ -692,8 +724,10 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 
 static void allocators_deinit(struct allocators *a)
 {
-	for (uint32_t i = 0; i < a->n; i++)
+	for (uint32_t i = 0; i < a->n; i++) {
+		operators_deinit(&a->list[i].operators);
 		free(a->list[i].module);
+	}
 	if (a->callers)
 		allocators_deinit(a->callers);
 	free(a->callers);
@@ -827,6 +861,8 @@ int malloc_run(struct memprof *m)
 	w.files = files_sum(m->pid);
 	program_make(m, false, &w.known, &d);
 	t.d = d.data;
+	for (uint32_t i = 0; i < w.known.n; i++)
+		t.may_come |= operators_have_bytes(&w.known.list[i].operators);
 	if (m->by) {
 		t.names = "others";
 		t.name_note = others_note;

@@ -226,6 +226,9 @@ bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
 typedef void code_f(const uint8_t *code, size_t size, uint64_t addr, void *arg);
 bool code_find(pid_t pid, const char *module, code_f *func, void *arg);
 
+/* The file of a module, in memory of malloc() that is the caller's; NULL: as above. */
+char *module_copy(pid_t pid, const char *module, size_t *ret_size);
+
 /*
  * Says of each address whether it is in memory that no other process or machine serves: reading
  * such memory would hold a lock of the process until that one answers.

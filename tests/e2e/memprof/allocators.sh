@@ -34,7 +34,6 @@ for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	path=$(ls /usr/lib/*-linux-gnu/$library 2>/dev/null | head -1)
 	[ -n "$path" ] || { echo "skip: there is no $library"; continue; }
 	check "$library" -x "setenv=LD_PRELOAD=$path" ./blocks
-	grep -q "operators new of .* are not followed" err || { echo "$library: it is not said that its operators new are not followed"; cat err; exit 1; }
 	ntried=$((ntried + 1))
 done
 for static in "" -static; do
