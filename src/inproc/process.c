@@ -405,8 +405,6 @@ static struct err *data_fill(struct inproc *p, const struct layout *l)
 					  .ctx = p,
 					  .pid = (uint32_t)p->opts.pid};
 	size_t size = p->plan->size;
-	uint64_t data_off;
-	int data_fd = patch_data_fd(p->patch, &data_off);
 	int fd = memfd_create("fathom", MFD_CLOEXEC);
 	uint8_t *map = MAP_FAILED;
 	struct err *e = NULL;
@@ -417,7 +415,7 @@ static struct err *data_fill(struct inproc *p, const struct layout *l)
 	if (map == MAP_FAILED)
 		e = err_sys(errno, "no memory for the data of process %d", (int)p->opts.pid);
 	if (!e)
-		e = ndata_create(p->plan, l, map, data_fd, data_off, &hooks, &p->data);
+		e = ndata_create(p->plan, l, map, patch_data_fd(p->patch), 0, &hooks, &p->data);
 	while (!e && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
 		off_t end = lseek(fd, at, SEEK_HOLE);
 

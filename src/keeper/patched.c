@@ -110,7 +110,7 @@ static void process_undo(const struct patched_process *x)
 
 	while (j && !undo_try(parent_undo, j, x, until) && now_ns() < until)
 		(void)nanosleep(&pause, NULL);
-	until = now_ns() + WINDOWS_CHILDREN_NS;
+	until = now_ns() + (copy ? windows_children_ns(copy) : 0);
 	while (copy && !undo_try(children_undo, copy, x, until) && now_ns() < until)
 		(void)nanosleep(&pause, NULL);
 	if (copy)

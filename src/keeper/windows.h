@@ -45,8 +45,9 @@ struct windows_journal {
 	uint64_t head_size;   /* of the mapping that begins at region, which the process shares */
 	taddr call, frame;    /* for remote calls (target/remote.h) */
 	int32_t pid;
-	bool suspends; /* seccomp is suspended */
-	uint32_t nown; /* is raised when the row is filled */
+	bool suspends;	    /* seccomp is suspended */
+	uint32_t nfollowed; /* children whose windows fire */
+	uint32_t nown;	    /* is raised when the row is filled */
 	struct windows_range own[WINDOWS_OWN_MAX];
 	uint32_t nrows;
 	struct window_row rows[];
@@ -129,6 +130,11 @@ uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint64_
 			       uint32_t *ret_n, struct windows_left *ret_left);
 /* Whether there are such processes, with windows or without. */
 bool windows_has_children(struct windows_journal *j, int region_fd);
-#define WINDOWS_CHILDREN_NS 1000000000ull /* so long callers go on trying */
+/* So long callers go on trying: at most, and where so many children are followed. */
+#define WINDOWS_CHILDREN_NS 11000000000ull
+static inline uint64_t windows_children_ns(const struct windows_journal *j)
+{
+	return MIN(1000000000ull + j->nfollowed * 250000000ull, WINDOWS_CHILDREN_NS);
+}
 /* Whether the memory is that of the journal's process, or of a child. */
 bool windows_is_there(const struct windows_journal *j, int mem_fd);

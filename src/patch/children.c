@@ -47,7 +47,7 @@ void windows_take_out_of_children(struct windows_journal *j, int region_fd,
 	const struct timespec pause = {.tv_nsec = WINDOWS_UNDO_PAUSE_NS};
 	struct children c = {.journal = j,
 			     .region_fd = region_fd,
-			     .until = now_ns() + WINDOWS_CHILDREN_NS,
+			     .until = now_ns() + windows_children_ns(j),
 			     .left = 1};
 	struct err *e = NULL;
 

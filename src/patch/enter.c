@@ -48,8 +48,8 @@ struct enter {
 	uint64_t relays_size; /* of the room behind the private part */
 	uint64_t size;	      /* head, code and data */
 	uint64_t near_size;   /* of what lies at region before the switch page */
-	/* the parts that are mapped: at region, the switch page and what follows, data elsewhere */
-	bool has_shared, has_private, has_data;
+	/* what is mapped: at region, with the switch page and what follows; data elsewhere */
+	bool has_near, has_data;
 	bool is_busy; /* a thread did not stop */
 	struct err *e;
 };
@@ -183,58 +183,55 @@ static struct err *place_reserve(struct enter *t)
 
 	if (r != (int64_t)t->region)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
-	t->has_shared = t->has_private = true;
+	t->has_near = true;
 	return NULL;
 }
 
-/*
- * There is room for the code alone: all is mapped where the kernel likes, and the head moves from
- * there to its place.
- */
-static struct err *parts_map(struct enter *t)
+/* Maps a part over what was reserved. */
+static struct err *part_map(struct enter *t, taddr at, uint64_t size, uint64_t prot, uint64_t flags)
 {
-	uint64_t head = t->p->head_size, code = head + t->p->code_size;
-	int64_t r = call_map(t, 0, t->size, PROT_READ, MAP_SHARED);
-	taddr all;
+	int64_t r = call_map(t, at, size, prot, flags | MAP_FIXED);
 
-	if (r < 0)
-		return refuse_call(t->p->pid, "mmap", (int)-r);
-	all = (taddr)r;
-	t->p->data = all + code;
-	t->has_data = t->p->data_size > 0;
-	r = enter_call(t, SYS_mremap, all, head, head, MREMAP_MAYMOVE | MREMAP_FIXED, t->region);
-	(void)enter_call(t, SYS_munmap, all, code, 0, 0, 0);
-	if (r == (int64_t)t->region)
-		return NULL;
-	return refuse_call(t->p->pid, "mremap", r < 0 ? (int)-r : EEXIST);
+	return r == (int64_t)at ? NULL : refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 }
 
-static struct err *whole_map(struct enter *t)
+/*
+ * Head and data are files of their own: who has the head has no way to the data. Where there is
+ * room for the code alone, the data lies where the kernel likes.
+ */
+static struct err *data_map(struct enter *t)
 {
-	int64_t r = call_map(t, t->region, t->size, PROT_READ, MAP_SHARED | MAP_FIXED);
+	struct patch *p = t->p;
+	int64_t r;
 
-	t->p->data = t->region + t->p->head_size + t->p->code_size;
-	return r == (int64_t)t->region ? NULL
-				       : refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+	p->data = t->region + p->head_size + p->code_size;
+	if (!p->data_size)
+		return NULL;
+	if (t->near_size == t->size)
+		return part_map(t, p->data, p->data_size, PROT_READ | PROT_WRITE, MAP_SHARED);
+	r = call_map(t, 0, p->data_size, PROT_READ | PROT_WRITE, MAP_SHARED);
+	if (r < 0)
+		return refuse_call(p->pid, "mmap", (int)-r);
+	p->data = (taddr)r;
+	t->has_data = true;
+	return NULL;
 }
 
 static struct err *region_map(struct enter *t)
 {
 	taddr own = t->region + t->near_size; /* the switch page, and what follows */
-	taddr code = t->region + t->p->head_size;
-	struct err *e = t->near_size == t->size ? whole_map(t) : parts_map(t);
+	struct err *e = part_map(t, t->region, t->p->head_size, PROT_READ, MAP_SHARED);
 	int64_t r;
 
+	if (!e)
+		e = part_map(t, t->region + t->p->head_size, t->p->code_size, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE);
+	if (!e)
+		e = data_map(t);
 	if (e)
 		return e;
-	r = call_map(t, code, t->p->code_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED);
-	if (r != (int64_t)code)
-		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
-	r = t->p->data_size ? enter_call(t, SYS_mprotect, t->p->data, t->p->data_size,
-					 PROT_READ | PROT_WRITE, 0, 0)
-			    : 0;
-	if (!r)
-		r = enter_call(t, SYS_mprotect, own, REGION_PRIVATE, PROT_READ | PROT_WRITE, 0, 0);
+	/* not mapped anew, because the frame of calls is there */
+	r = enter_call(t, SYS_mprotect, own, REGION_PRIVATE, PROT_READ | PROT_WRITE, 0, 0);
 	if (r)
 		return refuse_call(t->p->pid, "mprotect", (int)-r);
 	r = enter_call(t, SYS_madvise, own, REGION_PRIVATE, MADV_WIPEONFORK, 0, 0);
@@ -247,10 +244,8 @@ static struct err *region_map(struct enter *t)
  */
 static void region_unmap(struct enter *t)
 {
-	if (t->has_shared)
-		(void)enter_call(t, SYS_munmap, t->region, t->near_size, 0, 0, 0);
-	if (t->has_private)
-		(void)enter_call(t, SYS_munmap, t->region + t->near_size, REGION_PRIVATE, 0, 0, 0);
+	if (t->has_near)
+		(void)enter_call(t, SYS_munmap, t->region, t->near_size + REGION_PRIVATE, 0, 0, 0);
 	if (t->has_data)
 		(void)enter_call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
 	if (t->relays_size)
@@ -270,21 +265,30 @@ static void head_size_set(struct patch *p, const struct patch_opts *o)
 	p->relays_size = ROUND_UP((uint64_t)o->slots * STUB_SLOT_SIZE, (uint64_t)PATCH_PAGE);
 }
 
+struct err *region_file_open(pid_t pid, taddr at, uint64_t size, int *ret_fd)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
+		       (unsigned long long)at, (unsigned long long)(at + size));
+	*ret_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (*ret_fd >= 0)
+		return NULL;
+	return err_hint(err_code(err_sys(errno, "cannot open the region of process %d", (int)pid),
+				 EDT_NOTSUP),
+			"it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+}
+
 /* Looks into the mappings, because on some kernel the call answered and had mapped nothing. */
 static struct err *region_open(struct enter *t)
 {
 	struct patch *p = t->p;
-	taddr end = t->region + p->head_size;
-	char path[96];
+	struct err *e = region_file_open(p->pid, t->region, p->head_size, &p->region_fd);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)p->pid,
-		       (unsigned long long)t->region, (unsigned long long)end);
-	p->region_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (p->region_fd < 0)
-		return err_hint(err_code(err_sys(errno, "cannot open the region of process %d",
-						 (int)p->pid),
-					 EDT_NOTSUP),
-				"it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+	if (!e && p->data_size)
+		e = region_file_open(p->pid, p->data, p->data_size, &p->data_fd);
+	if (e)
+		return e;
 	/* whoever comes later sees by this that the tracer, or its keeper, lives */
 	if (flock(p->region_fd, LOCK_EX | LOCK_NB))
 		return err_sys(errno, "cannot lock the region of process %d", (int)p->pid);
@@ -474,11 +478,11 @@ static void enter_run(void *ctx)
 	t->is_busy = false;
 	t->e = enter_held(t);
 	calls_end(t);
-	if (!t->e || !t->has_shared || t->remote.is_left)
+	if (!t->e || !t->has_near || t->remote.is_left)
 		return;
 	/* the frame of these calls cannot be in what they unmap: all are held for them once more */
 	err_destroy(place_leave(t));
-	t->has_shared = t->has_private = t->has_data = t->is_busy = false;
+	t->has_near = t->has_data = t->is_busy = false;
 }
 
 static void enter_deinit(struct enter *t)
@@ -543,8 +547,7 @@ void region_leave(struct patch *p)
 			  .region = j->region,
 			  .near_size = j->region_size,
 			  .relays_size = p->relays ? p->relays_size : 0,
-			  .has_shared = true,
-			  .has_private = true};
+			  .has_near = true};
 	bool is_apart = p->data != j->region + p->head_size + p->code_size;
 
 	/* a call that has failed in its middle is still in the region */

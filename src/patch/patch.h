@@ -8,7 +8,8 @@
  *                  tracers, which do not depend on it.
  *     code part    what patch_code_write() puts there: private memory of the process, which may
  *                  read and execute it.
- *     data part    what stubs count and record: shared with us. The process may read and write it.
+ *     data part    what stubs count and record: shared with us, a file apart from the head, so that
+ *                  who has the head has no way to it. The process may read and write it.
  *                  Where there is no room near the code, it lies anywhere.
  *     relays       slots for uprobes (arch/stub.h, STUB_RELAY): a file in memory, which the process
  *                  maps privately, because a uprobe in a shared mapping never fires. It keeps no
@@ -141,11 +142,8 @@ uint64_t patch_data_size(const struct patch *p);
 bool patch_data_read(const struct patch *p, uint64_t off, void *to, size_t size);
 MUST_CHECK struct err *patch_data_write(struct patch *p, uint64_t off, const void *from,
 					size_t size);
-/*
- * For those who read by themselves, with pread(2) only: the file of the region, and where in it the
- * data part begins.
- */
-int patch_data_fd(const struct patch *p, uint64_t *ret_off);
+/* For those who read by themselves, with pread(2) only: the file that is the data part. */
+int patch_data_fd(const struct patch *p);
 /* The address of the byte that is 0 in a child. It is 0 until patch_switch(). */
 taddr patch_switch_addr(const struct patch *p);
 MUST_CHECK struct err *patch_switch(struct patch *p, bool is_on);
@@ -286,9 +284,44 @@ const struct patch_stops *patch_stops(const struct patch *p);
 MUST_CHECK struct err *patch_child(struct patch *p, pid_t child, bool is_on);
 /*
  * Looks for regions of tracers that have died, and takes their windows back: only those that are
- * jumps into that region now, and by the bytes that the file has. *ret_n: how many. Waits up to six
- * seconds for tracers and keepers that are about to end. Stops early, without an error, when
- * *is_interrupted is not 0 (NULL is allowed).
+ * jumps into that region now, and by the bytes that the file has. *ret_n: how many. Waits up to
+ * sixteen seconds for tracers and keepers that are about to end. Stops early, without an error,
+ * when *is_interrupted is not 0 (NULL is allowed).
  */
 MUST_CHECK struct err *patch_leftovers(pid_t pid, struct gate *g, const atomic_int *is_interrupted,
 				       uint32_t *ret_n);
+
+/* ---- children whose probes fire (follow.c) --------------------------------------------------- */
+
+struct patch_child;
+struct patch_child_opts {
+	bool all; /* each window is looked at */
+	/* The block of its thread has the thread's id at this distance, or it is refused. */
+	bool has_tid;
+	int32_t tid_off;
+};
+/*
+ * Gives a child of fork(), which has executed nothing yet, a data part of its own, of zeros, at
+ * the address of its parent's. Its switch stays off. all: each window is looked at, because some
+ * were written since the child may have been born; else some of them. Errors leave it without
+ * effect, and with its windows: those of patch_open(), and that it has other windows than its
+ * parent, or another program. patch_switch() switches such children, too. The keeper takes their
+ * windows back with those of their parent. The result is freed by patch_child_close(), or by
+ * patch_leave().
+ */
+MUST_CHECK struct err *patch_child_open(struct patch *p, pid_t pid,
+					const struct patch_child_opts *o, struct patch_child **ret);
+/* Whether the process has the code part of p: it is the process of p, or a child of fork(). */
+bool patch_is_in(const struct patch *p, pid_t pid);
+/* The same of a child that was opened, whatever it executes now. */
+bool patch_child_is_there(const struct patch_child *c);
+/* Forgets it, whatever is in it. NULL is allowed. */
+void patch_child_close(struct patch_child *c);
+/* The file that is its data part, for pread(2) and pwrite(2): the caller's from now on. */
+int patch_child_take_data(struct patch_child *c);
+/* Writes to its code, at an address that is in the code part of both. */
+MUST_CHECK struct err *patch_child_write(const struct patch_child *c, taddr addr, const void *from,
+					 size_t size);
+MUST_CHECK struct err *patch_child_switch(const struct patch_child *c, bool is_on);
+/* Whether all windows of its parent are in its memory now. */
+bool patch_child_stands(const struct patch_child *c);

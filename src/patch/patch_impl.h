@@ -32,17 +32,25 @@ struct region_head {
 	uint64_t head_size, code_size, data_size;
 };
 
+/* A child of fork() that has a data part of its own. */
+struct patch_child {
+	struct patch *patch;
+	struct patch_child *next;
+	pid_t pid;
+	int mem_fd, data_fd;
+};
+
 struct patch {
 	pid_t pid;
 	struct gate *gate;
 	struct keeper *keeper;
-	bool is_kept; /* the keeper knows of it */
-	int mem_fd, region_fd, journal_fd;
+	bool is_kept;				    /* the keeper knows of it */
+	int mem_fd, region_fd, data_fd, journal_fd; /* region_fd: the head's */
 	struct windows_journal *journal;
 	size_t journal_size;
 	/*
-	 * Parts of the region's file, in this order; the code has no memory there. The region and
-	 * its mirrors have private memory in its place, in which code_end bytes were written.
+	 * Parts of the region, in this order. Head and data are a file each, which mirrors map once
+	 * more; the code is private memory of each, in which code_end bytes were written.
 	 */
 	uint64_t head_size, code_size, data_size;
 	uint64_t code_end;
@@ -61,6 +69,7 @@ struct patch {
 	uint8_t gates[PATCH_MIRRORS_MAX + 1][PATCH_GATES];
 	bool is_on;	     /* patch_switch() */
 	struct owner *owner; /* NULL: there is none, and will be none */
+	struct patch_child *followed;
 	uint32_t next_row;
 	struct windows_left left; /* children that keep windows which were taken back */
 	uint64_t busy_ns, write_ns;
@@ -116,6 +125,8 @@ MUST_CHECK struct err *threads_list(pid_t pid, tid_vec *ret);
  * thread may be the one that does all of its work.
  */
 void threads_put_asleep_first(tid_vec *tids);
+/* Opens the file that is mapped from `at` on, and nothing else of it. */
+MUST_CHECK struct err *region_file_open(pid_t pid, taddr at, uint64_t size, int *ret_fd);
 /* Whether the region is mapped there, or a mirror, and not what another program has there. */
 bool region_is_at(const struct patch *p, taddr at);
 /* Code could not be written, with this errno. */
@@ -136,6 +147,9 @@ static inline void window_row_turn(struct window_row *r)
 	r->pad = ~r->pad;
 	r->stub = ~r->stub;
 }
+
+/* Sets the switch of the process, or of a child. That it has ended is no error. */
+MUST_CHECK struct err *patch_switch_write(const struct patch *p, pid_t pid, int mem_fd, bool is_on);
 
 /* ---- relays (relay.c) */
 

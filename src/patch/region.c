@@ -49,12 +49,16 @@ void own_add(struct patch *p, taddr at, uint64_t size)
 
 static void patch_free(struct patch *p)
 {
+	while (p->followed)
+		patch_child_close(p->followed);
 	if (p->journal)
 		(void)munmap(p->journal, p->journal_size);
 	if (p->journal_fd >= 0)
 		(void)close(p->journal_fd);
 	if (p->region_fd >= 0)
 		(void)close(p->region_fd);
+	if (p->data_fd >= 0)
+		(void)close(p->data_fd);
 	relays_deinit(p);
 	owner_destroy(p);
 	if (p->mem_fd >= 0)
@@ -77,6 +81,7 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 			    .write_ns = o->write_ns,
 			    .mem_fd = process_memory_open(pid),
 			    .region_fd = -1,
+			    .data_fd = -1,
 			    .relays_fd = -1,
 			    .journal_fd = -1};
 	if (p->mem_fd < 0)
@@ -128,8 +133,8 @@ void patch_leave(struct patch *p, struct patch_left *ret)
 			err_destroy(keeper_unpatched(p->keeper, p->journal->id));
 		(void)!pwrite(p->region_fd, &none, sizeof(none), 0);
 		/* pages that nobody reads any more; a stub that still runs gets a new one */
-		(void)fallocate(p->region_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				(off_t)(p->head_size + p->code_size), (off_t)p->data_size);
+		(void)fallocate(p->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				(off_t)p->data_size);
 		if (!p->next_row)
 			region_leave(p);
 	}
@@ -246,20 +251,20 @@ struct err *patch_code_write(struct patch *p, uint64_t off, const void *from, si
 struct err *patch_data_write(struct patch *p, uint64_t off, const void *from, size_t size)
 {
 	assert(off <= p->data_size && size <= p->data_size - off);
-	if (memory_write(p->region_fd, p->head_size + p->code_size + off, from, size))
+	if (memory_write(p->data_fd, off, from, size))
 		return NULL;
-	return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
+	return err_sys(errno, "cannot write to the data of process %d", (int)p->pid);
 }
 
 bool patch_data_read(const struct patch *p, uint64_t off, void *to, size_t size)
 {
-	uint64_t at = p->head_size + p->code_size + off;
+	uint64_t at = off;
 	uint8_t *bytes = to;
 	ssize_t n = 1;
 
 	assert(off <= p->data_size && size <= p->data_size - off);
 	for (; size && n > 0; size -= (size_t)MAX(n, (ssize_t)0)) {
-		n = sys_pread(p->region_fd, bytes, size, at);
+		n = sys_pread(p->data_fd, bytes, size, at);
 		if (n > 0) {
 			bytes += n;
 			at += (uint64_t)n;
@@ -269,10 +274,9 @@ bool patch_data_read(const struct patch *p, uint64_t off, void *to, size_t size)
 	return !size;
 }
 
-int patch_data_fd(const struct patch *p, uint64_t *ret_off)
+int patch_data_fd(const struct patch *p)
 {
-	*ret_off = p->head_size + p->code_size;
-	return p->region_fd;
+	return p->data_fd;
 }
 
 taddr patch_switch_addr(const struct patch *p)
@@ -280,7 +284,7 @@ taddr patch_switch_addr(const struct patch *p)
 	return p->journal->region + p->journal->region_size;
 }
 
-static struct err *switch_write(const struct patch *p, pid_t pid, int mem_fd, bool is_on)
+struct err *patch_switch_write(const struct patch *p, pid_t pid, int mem_fd, bool is_on)
 {
 	uint8_t byte = is_on;
 
@@ -299,9 +303,11 @@ struct err *patch_switch(struct patch *p, bool is_on)
 	p->is_on = is_on;
 	if (!is_on)
 		owner_switch(p); /* first: the owner looks at nothing else */
-	e = switch_write(p, p->pid, p->mem_fd, is_on);
+	e = patch_switch_write(p, p->pid, p->mem_fd, is_on);
 	if (is_on && !e)
 		owner_switch(p);
+	for (const struct patch_child *c = p->followed; c; c = c->next)
+		err_destroy(patch_child_switch(c, is_on)); /* it has none any more */
 	return e;
 }
 
@@ -321,6 +327,6 @@ struct err *patch_child(struct patch *p, pid_t child, bool is_on)
 			       ? NULL
 			       : err_sys(errno, "cannot open the memory of process %d", (int)child);
 	if (is_on)
-		return switch_write(p, child, mem_fd, true);
+		return patch_switch_write(p, child, mem_fd, true);
 	return windows_take_out(p->journal, child, mem_fd, false, NULL);
 }

@@ -1074,19 +1074,23 @@ static void hostile_run(void)
 	while (f && fgets(line, sizeof(line), f)) {
 		int fd;
 
-		if (!strstr(line, "r--s") || sscanf(line, "%lx-%lx", &from, &to) != 2)
+		if (sscanf(line, "%lx-%lx", &from, &to) != 2)
 			continue;
-		hostile_region = from;
-		hostile_size = to - from;
-		(void)mprotect((void *)from, to - from, PROT_READ | PROT_WRITE);
-		memset((uint8_t *)from + 256, 0xff, 64); /* the table */
-		if (shared->go == 1)
-			break;
+		if (!hostile_region && strstr(line, "r--s")) {
+			hostile_region = from;
+			hostile_size = to - from;
+			(void)mprotect((void *)from, to - from, PROT_READ | PROT_WRITE);
+			memset((uint8_t *)from + 256, 0xff, 64); /* the table */
+			if (shared->go == 1)
+				break;
+		} else if (!hostile_region || !strstr(line, "rw-s") ||
+			   from - hostile_region > 1u << 20) {
+			continue; /* neither the head nor the data */
+		}
 		(void)snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", from, to);
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		(void)!ftruncate(fd, 0);
 		(void)munmap((void *)from, to - from);
-		break;
 	}
 	shared->done = 1;
 	while (!shared->stop)
