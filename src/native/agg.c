@@ -34,7 +34,8 @@ void ngen_user_addr(struct ngen *g, uint32_t off, const struct difo *d, uint32_t
 {
 	ngen_difo(g, d, action);
 	x86_store(&g->x, 8, on_stack(off + 8), RAX);
-	x86_store_imm(&g->x, 8, on_stack(off), (int32_t)g->t->pid);
+	ngen_pid_load(g, RAX);
+	x86_store(&g->x, 8, on_stack(off), RAX);
 }
 
 /* next: where the next field begins. Returns how far the key is written. */

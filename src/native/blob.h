@@ -164,6 +164,8 @@ struct blob_live {
 /* What the functions know of the data part: it stands behind their code, which nobody changes. */
 struct blob_conf {
 	u64 cookie; /* a random number, by which words of records and places of keys differ */
+	u32 pid;    /* read by code that children of the process execute, too */
+	u32 pad;
 	u32 ncpus;
 	u32 threads; /* the number of the table of thread-local variables */
 	u64 cpus_off, rings_off;

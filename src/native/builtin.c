@@ -74,7 +74,10 @@ struct ra_loc builtin_home(struct ngen *g, uint32_t id)
 	if (id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
 		return arg_home(g, id - DIF_VAR_ARG0);
 	switch (id) {
-	case DIF_VAR_PID: return (struct ra_loc){.kind = RA_CONST, .value = g->t->pid};
+	case DIF_VAR_PID:
+		if (g->t->has_children)
+			return none;
+		return (struct ra_loc){.kind = RA_CONST, .value = g->t->pid};
 	case DIF_VAR_IPL:
 	case DIF_VAR_ERRNO: return (struct ra_loc){.kind = RA_CONST};
 	case DIF_VAR_ID:
@@ -132,6 +135,7 @@ void ngen_builtin(struct ngen *g, uint32_t id)
 		return;
 	}
 	switch (id) {
+	case DIF_VAR_PID: ngen_pid_load(g, RAX); return;
 	case DIF_VAR_TID: ngen_tid_load(g, RAX); return;
 	case DIF_VAR_CPU: x86_load(&g->x, 4, false, RAX, on_stack(g->stack.cpu)); return;
 	case DIF_VAR_TIMESTAMP: ngen_time(g); return;

@@ -59,7 +59,7 @@ static bool field_value(const struct ngen *g, const struct unit_identity *id,
 	}
 	if (f->repr == KEY_STRID && var >= DIF_VAR_PROBEPROV && var <= DIF_VAR_PROBENAME)
 		*ret = id->names[var - DIF_VAR_PROBEPROV];
-	else if (f->repr == KEY_INT && var == DIF_VAR_PID)
+	else if (f->repr == KEY_INT && var == DIF_VAR_PID && !g->t->has_children)
 		*ret = g->t->pid;
 	else if (f->repr == KEY_INT && var == DIF_VAR_ID)
 		*ret = id->probe;

@@ -118,6 +118,7 @@ struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size)
 
 	*c = (struct blob_conf){
 		.cookie = d->cookie,
+		.pid = d->hooks.pid,
 		.ncpus = p->ncpus,
 		.threads = p->nagg + p->narr,
 		.cpus_off = p->cpus_off,
@@ -142,6 +143,7 @@ void ndata_destroy(struct ndata *d)
 	maps_deinit(d);
 	lives_deinit(d);
 	counters_deinit(d);
+	vec_deinit(&d->kin);
 	free(d->cpus);
 	free(d->counted);
 	free(d->lost);
@@ -185,7 +187,9 @@ static void counter_add(uint64_t *to, uint64_t n, uint64_t *own)
 		(void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
 
-struct err *ndata_count(struct ndata *d, struct rt_control *control)
+/* own: of all that count as one. */
+static struct err *member_count(struct ndata *d, struct rt_control *control,
+				struct ndata_drops *own)
 {
 	struct err *e = ndata_read_cpus(d);
 
@@ -194,15 +198,25 @@ struct err *ndata_count(struct ndata *d, struct rt_control *control)
 		struct rt_cpu *to = &control->cpu[i];
 
 		counter_add(&to->drops, counter_growth(now->drops, &before->drops) + d->lost[i],
-			    &d->dropped.records);
+			    &own->records);
 		counter_add(&to->agg_drops, counter_growth(now->agg_drops, &before->agg_drops),
-			    &d->dropped.aggs);
+			    &own->aggs);
 		counter_add(&to->dyn_drops, counter_growth(now->dyn_drops, &before->dyn_drops),
-			    &d->dropped.vars);
+			    &own->vars);
 		counter_add(&to->live_drops, counter_growth(now->live_drops, &before->live_drops),
-			    &d->dropped.lives);
+			    &own->lives);
 		d->lost[i] = 0;
 	}
+	return e;
+}
+
+struct err *ndata_count(struct ndata *d, struct rt_control *control)
+{
+	struct err *e = NULL;
+	struct ndata *x;
+
+	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++)
+		e = ndata_member_err(d, x, member_count(x, control, &d->dropped));
 	return e;
 }
 

@@ -139,3 +139,19 @@ MUST_CHECK struct err *ndata_samples_end(const struct ndata *d);
 
 /* Frees the variables of threads that have ended (hooks.is_alive): some times a minute. */
 MUST_CHECK struct err *ndata_sweep(struct ndata *d);
+
+/* ---- kin (data_kin.c) ------------------------------------------------------------------------ */
+
+/*
+ * The data part of a child of the process, which is zeros, and which nobody uses yet: from now on
+ * ndata_drain(), ndata_count() and ndata_aggs of d are about both. state: enum rt_state; the clock
+ * is that of d. Without tables of live(). The conf that its process needs differs by cookie and pid
+ * (ndata_conf()). The result is of d, until ndata_kin_end(); state, clock and sweeps are as those
+ * of any other.
+ */
+MUST_CHECK struct err *ndata_kin_create(struct ndata *d, int fd, const struct ndata_hooks *hooks,
+					uint32_t state, struct ndata **ret);
+/* Whether all records were handed out that are there now. */
+bool ndata_kin_is_drained(struct ndata *x);
+/* Its process has ended, and it is drained: d keeps what it has counted, and forgets it. */
+void ndata_kin_end(struct ndata *d, struct ndata *x, struct rt_control *control);

@@ -71,72 +71,6 @@ static const struct agg_layout *owner_of(const struct ndata *d, const struct map
 	return member_of(d, m, n - 1);
 }
 
-static uint64_t neutral_of(enum aggfunc func)
-{
-	return func == AGGFUNC_MIN ? (uint64_t)INT64_MAX : (uint64_t)INT64_MIN;
-}
-
-static bool is_extreme(const struct agg_layout *al)
-{
-	return al->agg->func == AGGFUNC_MIN || al->agg->func == AGGFUNC_MAX;
-}
-
-static uint32_t nwords_of(const struct agg_layout *al)
-{
-	return (al->key_size ? al->val_size : al->touched_off) / 8;
-}
-
-static uint64_t word_of(const uint8_t *value, uint32_t i)
-{
-	uint64_t w;
-
-	memcpy(&w, value + (size_t)i * 8, sizeof(w));
-	return w;
-}
-
-/* Whether a, stored as record/layout.h says, is less than b, or greater. */
-static bool is_more_extreme(enum aggfunc func, uint64_t a, uint64_t b)
-{
-	int64_t x = (int64_t)(a ^ neutral_of(func)), y = (int64_t)(b ^ neutral_of(func));
-
-	return func == AGGFUNC_MIN ? x < y : x > y;
-}
-
-/*
- * to += value - less; less may be NULL. For least and greatest values, value counts if it differs.
- */
-static void value_add(const struct agg_layout *al, uint64_t *to, const uint8_t *value,
-		      const uint8_t *less)
-{
-	enum aggfunc func = al->agg->func;
-	uint32_t n = nwords_of(al);
-
-	if (is_extreme(al)) {
-		uint64_t w = word_of(value, 0);
-
-		if ((!less || w != word_of(less, 0)) && is_more_extreme(func, w, to[0]))
-			to[0] = w;
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t w = word_of(value, i), l = less ? word_of(less, i) : 0;
-		bool is_low = func == AGGFUNC_STDDEV && i == 2 && !al->is_sparse;
-		uint64_t sum = to[i] + (w - l);
-
-		if (is_low) /* the sum of squares has two words */
-			to[3] += (uint64_t)(sum < to[i]) - (uint64_t)(w < l);
-		to[i] = sum;
-	}
-}
-
-static bool words_are_zero(const uint64_t *words, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (words[i])
-			return false;
-	return true;
-}
-
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static uint64_t slot_off(const struct map_state *m, uint32_t cpu, uint32_t slot)
@@ -159,7 +93,7 @@ static bool slot_is_live(const struct ndata *d, const struct map_state *m, const
 	uint64_t hash = blob_key_hash(d->cookie, (const uint64_t *)(const void *)(slot + 8),
 				      m->table->key_size / 8);
 
-	return word_of(slot, 0) == BLOB_SLOT_WORD(BLOB_SLOT_LIVE, hash) &&
+	return value_word(slot, 0) == BLOB_SLOT_WORD(BLOB_SLOT_LIVE, hash) &&
 	       owner_of(d, m, slot + 8) != NULL;
 }
 
@@ -313,7 +247,7 @@ static struct part *part_add(struct reading *r, const uint8_t *key, uint32_t cpu
 
 static void slot_add(struct reading *r, uint32_t cpu, uint32_t number, const uint8_t *slot)
 {
-	uint8_t state = (uint8_t)(word_of(slot, 0) >> BLOB_SLOT_SHIFT);
+	uint8_t state = (uint8_t)(value_word(slot, 0) >> BLOB_SLOT_SHIFT);
 	const uint8_t *value = slot + r->m->table->val_off;
 	struct dead *x = NULL;
 
@@ -380,23 +314,41 @@ static uint32_t map_index(const struct ndata *d, const struct map_state *m)
 	return (uint32_t)(m - d->maps);
 }
 
+/* Reads all that one of the processes has of the map. */
+static struct err *member_read(struct reading *r)
+{
+	struct err *e = dead_free(r->d, r->m);
+	const uint64_t *carry;
+	const void *key;
+	size_t pos = 0, len;
+
+	for (uint32_t cpu = 0; cpu < r->d->plan->ncpus && !e; cpu++)
+		e = table_read(r, cpu);
+	while (!e && (carry = hashmap_next(r->m->carry, &pos, &key, &len)))
+		value_add(owner_of(r->d, r->m, key), part_add(r, key, 0)->words,
+			  (const uint8_t *)carry, NULL);
+	return e;
+}
+
 static struct err *keyed_each(struct ndata *d, struct map_state *m, agg_each_f *f, void *arg)
 {
 	struct reading r = {d, m, arena_create(), hashmap_create()};
-	struct err *e = dead_free(d, m);
+	uint32_t map = map_index(d, m);
+	struct err *e = NULL;
+	struct ndata *x;
 	const void *key;
-	const uint64_t *carry;
 	struct part *p;
 	size_t pos = 0, len;
 
-	for (uint32_t cpu = 0; cpu < d->plan->ncpus && !e; cpu++)
-		e = table_read(&r, cpu);
+	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++) {
+		r.d = x;
+		r.m = &x->maps[map];
+		e = ndata_member_err(d, x, member_read(&r));
+	}
+	r.d = d;
+	r.m = m;
 	if (!e)
-		e = counters_each(d, map_index(d, m), reading_count, &r);
-	while (!e && (carry = hashmap_next(m->carry, &pos, &key, &len)))
-		value_add(owner_of(d, m, key), part_add(&r, key, 0)->words, (const uint8_t *)carry,
-			  NULL);
-	pos = 0;
+		e = counters_each(d, map, reading_count, &r);
 	while (!e && (p = hashmap_next(r.by_key, &pos, &key, &len)))
 		keyed_hand_out(&r, key, p, f, arg);
 	hashmap_destroy(r.by_key);
@@ -433,9 +385,9 @@ static struct err *chain_read(const struct ndata *d, struct map_state *m, uint32
 			  (size_t)rest * t->slot_size);
 }
 
-/* Adds what one CPU's table has of a key to its value. */
+/* Adds what one CPU's table has of a key to its value. to: the map whose values are handed out. */
 static struct err *key_read(struct ndata *d, struct map_state *m, uint32_t cpu, const uint64_t *key,
-			    bool takes, bool *ret_found)
+			    bool takes, struct map_state *to, bool *ret_found)
 {
 	const struct blob_table *t = m->table;
 	uint64_t hash = blob_key_hash(d->cookie, key, t->key_size / 8);
@@ -448,7 +400,7 @@ static struct err *key_read(struct ndata *d, struct map_state *m, uint32_t cpu, 
 		uint8_t *slot = buf + (size_t)i * t->slot_size;
 		struct slot_id id = {cpu, (from + i) & (t->slots - 1)};
 
-		if (word_of(slot, 0) == BLOB_SLOT_EMPTY)
+		if (value_word(slot, 0) == BLOB_SLOT_EMPTY)
 			break;
 		if (memcmp(slot + 8, key, t->key_size) != 0 || !slot_is_live(d, m, slot))
 			continue;
@@ -457,8 +409,28 @@ static struct err *key_read(struct ndata *d, struct map_state *m, uint32_t cpu, 
 			e = slot_take(d, m, id, slot);
 		value_add(owner_of(d, m, slot + 8), sum, slot + t->val_off, NULL);
 	}
-	memcpy(values_of(m, cpu), sum, m->spec->val_size);
+	value_add(owner_of(d, m, (const uint8_t *)key), (uint64_t *)(void *)values_of(to, cpu),
+		  (const uint8_t *)sum, NULL);
 	return e;
+}
+
+/* The same of all CPUs, and of what the tracer keeps. */
+static struct err *member_key_read(struct ndata *d, struct map_state *m, const uint64_t *key,
+				   bool takes, struct map_state *to, bool *ret_found)
+{
+	const uint64_t *carry = hashmap_find(m->carry, key, m->spec->key_size);
+	struct err *e = NULL;
+
+	for (uint32_t cpu = 0; cpu < d->plan->ncpus && !e; cpu++)
+		e = key_read(d, m, cpu, key, takes, to, ret_found);
+	if (e || !carry)
+		return e;
+	*ret_found = true;
+	value_add(owner_of(d, m, (const uint8_t *)key), (uint64_t *)(void *)values_of(to, 0),
+		  (const uint8_t *)carry, NULL);
+	if (takes)
+		carry_remove(m, (const uint8_t *)key);
+	return NULL;
 }
 
 /* Adds what counters of sites have of an element to its value. */
@@ -479,23 +451,19 @@ static struct err *keyed_read(struct ndata *d, struct map_state *m, const void *
 			      bool *ret_found)
 {
 	CLEANUP(free) uint64_t *padded = xcalloc(1, m->table->key_size);
-	uint64_t *carry = hashmap_find(m->carry, key, m->spec->key_size);
+	uint32_t map = map_index(d, m);
 	struct err *e = NULL;
+	struct ndata *x;
 
 	memcpy(padded, key, m->spec->key_size);
-	*ret_found = carry;
+	*ret_found = false;
 	if (!owner_of(d, m, (const uint8_t *)padded))
 		return NULL;
-	for (uint32_t cpu = 0; cpu < d->plan->ncpus && !e; cpu++)
-		e = key_read(d, m, cpu, padded, takes, ret_found);
-	if (!e)
-		e = counters_add(d, m, padded, takes, ret_found);
-	if (!e && carry)
-		value_add(owner_of(d, m, (const uint8_t *)padded),
-			  (uint64_t *)(void *)values_of(m, 0), (const uint8_t *)carry, NULL);
-	if (!e && takes)
-		carry_remove(m, key);
-	return e;
+	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++)
+		e = ndata_member_err(d, x,
+				     member_key_read(x, &x->maps[map], padded, takes, m,
+						     ret_found));
+	return e ? e : counters_add(d, m, padded, takes, ret_found);
 }
 
 static struct err *keyed_put(struct ndata *d, struct map_state *m, const void *key,
@@ -541,34 +509,64 @@ static struct err *cell_read(const struct ndata *d, const struct map_state *m, u
 	return e;
 }
 
-/* Fills in the values that the session sees; raw: what is in the process. */
-static void cell_values(const struct ndata *d, struct map_state *m, uint32_t elem,
-			const uint8_t *raw)
+/* Adds what one process has to the values that the session sees; raw: what is in the process. */
+static void cell_add(const struct ndata *d, const struct map_state *m, uint32_t elem,
+		     const uint8_t *raw, struct map_state *sum)
 {
 	const struct cell *c = &m->cells[elem];
 	const struct agg_layout *al = member_of(d, m, elem);
 	uint32_t size = m->table->slot_size, bank_size = m->table->val_size;
-	uint32_t n = nwords_of(al);
+	uint32_t n = value_nwords(al);
 
-	(void)values_clear(m);
 	for (size_t cpu = 0; cpu < d->plan->ncpus; cpu++) {
-		uint64_t *to = (uint64_t *)(void *)values_of(m, (uint32_t)cpu);
+		uint64_t *to = (uint64_t *)(void *)values_of(sum, (uint32_t)cpu);
 
 		for (uint32_t off = 0; off < size; off += bank_size) {
 			const uint8_t *now = raw + cpu * size + off;
 			const uint8_t *base = c->base ? c->base + cpu * size + off : NULL;
 
 			value_add(al, to, now, base);
-			if (word_of(now, n) && !(base && word_of(base, n)))
+			if (value_word(now, n) && !(base && value_word(base, n)))
 				to[n] = 1;
 		}
-		if (!words_are_zero(to, n))
+		if (!value_is_zero(to, n))
 			to[n] = 1;
 	}
 	if (!c->carry)
 		return;
-	value_add(al, (uint64_t *)(void *)m->values, (const uint8_t *)c->carry, NULL);
-	((uint64_t *)(void *)m->values)[n] |= c->carry[n];
+	value_add(al, (uint64_t *)(void *)sum->values, (const uint8_t *)c->carry, NULL);
+	((uint64_t *)(void *)sum->values)[n] |= c->carry[n];
+}
+
+static struct err *member_cell_read(const struct ndata *d, const struct map_state *m, uint32_t elem,
+				    bool takes, struct map_state *sum)
+{
+	uint8_t *raw;
+	struct err *e = cell_read(d, m, elem, &raw);
+
+	if (e)
+		return e;
+	cell_add(d, m, elem, raw, sum);
+	if (takes) {
+		free(m->cells[elem].taken);
+		m->cells[elem].taken = raw;
+	} else {
+		free(raw);
+	}
+	return NULL;
+}
+
+/* Fills in the values that the session sees. */
+static struct err *cell_values(struct ndata *d, struct map_state *m, uint32_t elem, bool takes)
+{
+	uint32_t map = map_index(d, m);
+	struct err *e = NULL;
+	struct ndata *x;
+
+	(void)values_clear(m);
+	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++)
+		e = ndata_member_err(d, x, member_cell_read(x, &x->maps[map], elem, takes, m));
+	return e;
 }
 
 static uint64_t values_total(const struct ndata *d, const struct map_state *m)
@@ -576,21 +574,21 @@ static uint64_t values_total(const struct ndata *d, const struct map_state *m)
 	uint64_t sum = 0;
 
 	for (uint32_t cpu = 0; cpu < d->plan->ncpus; cpu++)
-		sum += word_of(values_of(m, cpu), 0);
+		sum += value_word(values_of(m, cpu), 0);
 	return sum;
 }
 
 /* Adds what counters of sites have; *ret: how much that is. */
 static struct err *cell_count(struct ndata *d, struct map_state *m, uint32_t elem, uint64_t *ret)
 {
-	uint32_t n = nwords_of(member_of(d, m, elem));
+	uint32_t n = value_nwords(member_of(d, m, elem));
 	uint64_t before = values_total(d, m);
 	bool is_found = false;
 	struct err *e = counters_add(d, m, &elem, false, &is_found);
 
 	*ret = values_total(d, m) - before;
 	for (uint32_t cpu = 0; cpu < d->plan->ncpus && is_found; cpu++)
-		if (word_of(values_of(m, cpu), 0))
+		if (value_word(values_of(m, cpu), 0))
 			((uint64_t *)(void *)values_of(m, cpu))[n] = 1;
 	return e;
 }
@@ -600,17 +598,13 @@ static struct err *cells_each(struct ndata *d, struct map_state *m, agg_each_f *
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < m->spec->nmembers && !e; i++) {
-		CLEANUP(free) uint8_t *raw = NULL;
 		uint64_t counted;
 
-		e = cell_read(d, m, i, &raw);
-		if (e)
-			break;
-		cell_values(d, m, i, raw);
-		e = cell_count(d, m, i, &counted);
-		if (e)
-			break;
-		f(arg, (const uint8_t *)&i, m->values, d->plan->ncpus);
+		e = cell_values(d, m, i, false);
+		if (!e)
+			e = cell_count(d, m, i, &counted);
+		if (!e)
+			f(arg, (const uint8_t *)&i, m->values, d->plan->ncpus);
 	}
 	return e;
 }
@@ -618,24 +612,16 @@ static struct err *cells_each(struct ndata *d, struct map_state *m, agg_each_f *
 static struct err *cell_show(struct ndata *d, struct map_state *m, const void *key, bool takes)
 {
 	uint32_t elem;
-	uint8_t *raw;
 	uint64_t counted;
 	struct err *e;
 
 	memcpy(&elem, key, sizeof(elem));
-	e = cell_read(d, m, elem, &raw);
-	if (e)
-		return e;
-	cell_values(d, m, elem, raw);
-	e = cell_count(d, m, elem, &counted);
-	if (!takes || e) {
-		free(raw);
-		return e;
-	}
-	free(m->cells[elem].taken);
-	m->cells[elem].taken = raw;
-	m->cells[elem].counted = counted;
-	return NULL;
+	e = cell_values(d, m, elem, takes);
+	if (!e)
+		e = cell_count(d, m, elem, &counted);
+	if (!e && takes)
+		m->cells[elem].counted = counted;
+	return e;
 }
 
 /* Lets the process go on in the next bank, which is emptied; base: what the banks have. */
@@ -684,36 +670,45 @@ static struct err *cell_recount(struct ndata *d, struct map_state *m, uint32_t e
 	return e;
 }
 
+/* What the process has, as it was taken or as it is now, counts no more. */
+static struct err *cell_rebase(struct ndata *d, struct map_state *m, uint32_t elem)
+{
+	struct cell *c = &m->cells[elem];
+	uint8_t *base = c->taken;
+	struct err *e = base ? NULL : cell_read(d, m, elem, &base);
+
+	c->taken = NULL;
+	if (e)
+		return e;
+	e = value_is_extreme(member_of(d, m, elem)) ? bank_next(d, m, elem, base)
+						    : touched_clear(d, m, elem, base);
+	free(c->base);
+	c->base = base;
+	return e;
+}
+
 static struct err *cell_put(struct ndata *d, struct map_state *m, const void *key,
 			    const uint8_t *value)
 {
+	uint32_t elem, map = map_index(d, m);
+	struct ndata *x;
 	struct cell *c;
-	uint32_t elem;
-	uint8_t *base;
 	uint64_t late;
 	struct err *e;
 
 	memcpy(&elem, key, sizeof(elem));
 	c = &m->cells[elem];
-	base = c->taken;
-	c->taken = NULL;
-	e = cell_recount(d, m, elem, base, &late);
-	if (!base && !e)
-		e = cell_read(d, m, elem, &base);
-	if (e) {
-		free(base);
+	e = cell_recount(d, m, elem, c->taken, &late);
+	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++)
+		e = ndata_member_err(d, x, cell_rebase(x, &x->maps[map], elem));
+	if (e)
 		return e;
-	}
-	e = is_extreme(member_of(d, m, elem)) ? bank_next(d, m, elem, base)
-					      : touched_clear(d, m, elem, base);
-	free(c->base);
-	c->base = base;
 	if (!c->carry)
 		c->carry = xcalloc(1, value_size(m));
 	memcpy(c->carry, value, m->spec->val_size);
 	c->carry[0] += late;
 	if (late)
-		c->carry[nwords_of(member_of(d, m, elem))] = 1;
+		c->carry[value_nwords(member_of(d, m, elem))] = 1;
 	return e;
 }
 
@@ -847,15 +842,67 @@ static bool aggs_string(void *ctx, uint64_t hash, struct strbuf *out)
 
 static uint64_t aggs_drops(void *ctx)
 {
-	struct ndata *d = ctx;
-	struct err *e = ndata_read_cpus(d);
+	struct ndata *d = ctx, *x;
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < d->plan->ncpus && !e; i++)
-		if (d->cpus[i].agg_drops > d->counted[i].agg_drops)
-			n += d->cpus[i].agg_drops - d->counted[i].agg_drops;
-	err_destroy(e); /* drain() reports that the memory is gone */
+	for (uint32_t k = 0; (x = ndata_member(d, k)); k++) {
+		struct err *e = ndata_read_cpus(x);
+
+		for (uint32_t i = 0; i < x->plan->ncpus && !e; i++)
+			if (x->cpus[i].agg_drops > x->counted[i].agg_drops)
+				n += x->cpus[i].agg_drops - x->counted[i].agg_drops;
+		err_destroy(e); /* drain() reports that the memory is gone */
+	}
 	return n;
+}
+
+/* ---- of a process that has ended ------------------------------------------------------------- */
+
+struct absorbing {
+	struct ndata *d;
+	uint32_t map;
+	uint64_t nlost;
+};
+
+/* The tracer keeps as many elements as a table of one CPU has, whatever children make up. */
+static void elem_absorb(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
+{
+	struct absorbing *a = arg;
+	struct map_state *m = &a->d->maps[a->map];
+	const struct agg_layout *al = m->spec->key_size ? owner_of(a->d, m, key) : NULL;
+	uint32_t elem = 0;
+	uint64_t *to;
+
+	if (m->spec->key_size && hashmap_count(m->carry) >= m->table->slots &&
+	    !hashmap_find(m->carry, key, m->spec->key_size)) {
+		a->nlost++;
+		return;
+	}
+	if (!m->spec->key_size) {
+		memcpy(&elem, key, sizeof(elem));
+		al = member_of(a->d, m, elem);
+		if (!m->cells[elem].carry)
+			m->cells[elem].carry = xcalloc(1, value_size(m));
+	}
+	to = m->spec->key_size ? carry_get(m, key) : m->cells[elem].carry;
+	for (size_t i = 0; i < ncpus; i++) {
+		const uint8_t *value = values + i * elem_map_stride(m->spec);
+
+		value_add(al, to, value, NULL);
+		if (!m->spec->key_size)
+			to[value_nwords(al)] |= value_word(value, value_nwords(al));
+	}
+}
+
+struct err *maps_absorb(struct ndata *d, struct ndata *kin, uint64_t *ret_nlost)
+{
+	struct absorbing a = {.d = d};
+	struct err *e = NULL;
+
+	for (a.map = 0; a.map < d->plan->nagg && !e; a.map++)
+		e = aggs_each(kin, a.map, elem_absorb, &a);
+	*ret_nlost = a.nlost;
+	return e;
 }
 
 const struct agg_io ndata_aggs = {

@@ -75,6 +75,16 @@ void clock_init(struct ndata *d)
 	d->anchor = d->middle = sample_take();
 }
 
+void clock_copy(struct ndata *to, const struct ndata *from, struct blob_data *head)
+{
+	to->clock = from->clock;
+	to->clock_number = from->clock_number;
+	to->anchor = from->anchor;
+	to->middle = from->middle;
+	head->clocks[to->clock_number % BLOB_CLOCKS] = to->clock;
+	head->clock = to->clock_number;
+}
+
 struct err *clock_start(struct ndata *d)
 {
 	uint64_t passed = now_ns() - d->anchor.ns;

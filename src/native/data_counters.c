@@ -31,7 +31,9 @@ struct counters {
 	struct hashmap *by_elem; /* struct elem_id -> 1 + the first counter */
 	uint8_t *id;		 /* room for a struct elem_id */
 	size_t id_size;
-	uint64_t *now; /* a block, as read last */
+	uint64_t *now;	 /* a block, as read last */
+	uint64_t *kins;	 /* the same, of one child */
+	uint64_t *ended; /* all blocks, of children that have ended; NULL: zeros */
 };
 
 /*
@@ -104,11 +106,48 @@ void ndata_counter_add(struct ndata *d, uint32_t counter, uint32_t map, const vo
 	hashmap_set(c->by_elem, id, size, (void *)(uintptr_t)c->list.len);
 }
 
-/* Reads all words of a block that were given away. */
-static struct err *block_read(const struct ndata *d, uint32_t block)
+/* Reads the words of a block from this one on, and adds what children have. */
+static struct err *words_read(struct ndata *d, uint32_t block, uint32_t from, uint32_t n,
+			      uint64_t *to)
 {
-	return ndata_read(d, word_off(d, block, 0), d->counters->now,
-			  (size_t)d->counters->nwords * 8);
+	struct counters *c = d->counters;
+	struct err *e = ndata_read(d, word_off(d, block, from), to, (size_t)n * 8);
+	struct ndata *x;
+
+	for (uint32_t k = 1; !e && (x = ndata_member(d, k)); k++) {
+		struct err *cut = ndata_read(x, word_off(x, block, from), c->kins, (size_t)n * 8);
+
+		for (uint32_t i = 0; i < n && !cut; i++)
+			to[i] += c->kins[i];
+		e = ndata_member_err(d, x, cut);
+	}
+	for (uint32_t i = 0; i < n && c->ended; i++)
+		to[i] += c->ended[(size_t)block * d->plan->ncounters + from + i];
+	return e;
+}
+
+/* Reads all words of a block that were given away. */
+static struct err *block_read(struct ndata *d, uint32_t block)
+{
+	return words_read(d, block, 0, d->counters->nwords, d->counters->now);
+}
+
+struct err *counters_absorb(struct ndata *d, const struct ndata *kin)
+{
+	struct counters *c = d->counters;
+	uint32_t n = c->nwords;
+	struct err *e = NULL;
+
+	if (!n)
+		return NULL;
+	if (!c->ended)
+		c->ended = xcalloc((size_t)blocks_count(d) * d->plan->ncounters, 8);
+	for (uint32_t b = 0; b < blocks_count(d) && !e; b++) {
+		e = ndata_read(kin, word_off(kin, b, 0), c->kins, (size_t)n * 8);
+		for (uint32_t i = 0; i < n && !e; i++)
+			c->ended[(size_t)b * d->plan->ncounters + i] += c->kins[i];
+	}
+	return e;
 }
 
 /* Returns by how much a counter has grown since it was taken; now: the word that it shares. */
@@ -163,7 +202,7 @@ static struct err *chain_read(struct ndata *d, uint32_t first, uint32_t block, b
 		if (is_long)
 			now = c->now[one->word];
 		else
-			e = ndata_read(d, word_off(d, block, one->word), &now, sizeof(now));
+			e = words_read(d, block, one->word, 1, &now);
 		if (!e)
 			counter_read(d, one, block, now, takes, sums);
 	}
@@ -193,6 +232,7 @@ void counters_init(struct ndata *d)
 	d->counters = xcalloc(1, sizeof(*d->counters));
 	d->counters->by_elem = hashmap_create();
 	d->counters->now = xcalloc(MAX(d->plan->ncounters, 1u), sizeof(uint64_t));
+	d->counters->kins = xcalloc(MAX(d->plan->ncounters, 1u), sizeof(uint64_t));
 }
 
 void counters_deinit(struct ndata *d)
@@ -207,5 +247,7 @@ void counters_deinit(struct ndata *d)
 	hashmap_destroy(c->by_elem);
 	free(c->id);
 	free(c->now);
+	free(c->kins);
+	free(c->ended);
 	free(c);
 }

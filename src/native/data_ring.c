@@ -33,6 +33,7 @@ struct item {
 };
 
 struct ring {
+	struct ndata *owner;
 	uint32_t cpu;
 	uint64_t pos, end; /* next byte to be read; end of what was reserved when the drain began */
 	uint8_t tail;	   /* as the process sees it */
@@ -326,7 +327,8 @@ static struct err *earliest_emit(struct ndata *d, uint64_t horizon, engine_recor
 	r->next++;
 	e = func(ctx, record_at(r, it), it->len, r->cpu, record_at(r, head_of(r)));
 	if (!e && !head_of(r))
-		e = window_fill(d, r, horizon == ENGINE_EVERYTHING);
+		e = ndata_member_err(d, r->owner,
+				     window_fill(r->owner, r, horizon == ENGINE_EVERYTHING));
 	it = head_of(r);
 	if (!it || it->time > horizon)
 		d->heap[0] = d->heap[--d->nheap];
@@ -344,23 +346,58 @@ static uint64_t head_bounded(struct ndata *d, const struct ring *r, uint64_t hea
 	return r->pos;
 }
 
-struct err *ndata_drain(struct ndata *d, uint64_t horizon, engine_record_f *func, void *ctx)
+/* Begins a drain of the rings of one process, whose first records go to the heap of d. */
+static struct err *member_begin(struct ndata *d, struct ndata *x, uint64_t horizon)
 {
-	struct err *e = ndata_read_cpus(d);
+	struct err *e = ndata_read_cpus(x);
 
-	d->fill = 0;
-	d->nheap = 0;
-	d->waits_until = 0;
-	for (uint32_t i = 0; i < d->plan->ncpus && !e; i++) {
-		struct ring *r = &d->rings[i];
+	x->waits_until = 0;
+	for (uint32_t i = 0; i < x->plan->ncpus && !e; i++) {
+		struct ring *r = &x->rings[i];
 
-		r->end = head_bounded(d, r, d->cpus[i].head);
-		d->fill = MAX(d->fill, (uint32_t)((r->end - r->pos) * 256 / d->plan->ring_size));
+		r->end = head_bounded(x, r, x->cpus[i].head);
+		d->fill = MAX(d->fill, (uint32_t)((r->end - r->pos) * 256 / x->plan->ring_size));
 		if (!head_of(r))
-			e = window_fill(d, r, horizon == ENGINE_EVERYTHING);
+			e = window_fill(x, r, horizon == ENGINE_EVERYTHING);
 		if (!e && head_of(r) && head_of(r)->time <= horizon)
 			heap_add(d, r);
 	}
+	return e;
+}
+
+static void heap_make(struct ndata *d)
+{
+	uint32_t n = (d->kin.len + 1) * d->plan->ncpus;
+
+	d->nheap = 0;
+	if (n <= d->heap_room)
+		return;
+	d->heap_room = 2 * n;
+	free(d->heap);
+	d->heap = xcalloc(d->heap_room, sizeof(struct ring *));
+}
+
+bool rings_are_empty(struct ndata *d)
+{
+	struct err *e = ndata_read_cpus(d);
+	bool is_empty = true;
+
+	for (uint32_t i = 0; i < d->plan->ncpus && !e; i++)
+		is_empty &= !head_of(&d->rings[i]) &&
+			    head_bounded(d, &d->rings[i], d->cpus[i].head) == d->rings[i].pos;
+	err_destroy(e); /* nothing of it can be read any more */
+	return is_empty;
+}
+
+struct err *ndata_drain(struct ndata *d, uint64_t horizon, engine_record_f *func, void *ctx)
+{
+	struct err *e = NULL;
+	struct ndata *x;
+
+	d->fill = 0;
+	heap_make(d);
+	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++)
+		e = ndata_member_err(d, x, member_begin(d, x, horizon));
 	while (!e && d->nheap)
 		e = earliest_emit(d, horizon, func, ctx);
 	return e;
@@ -392,8 +429,8 @@ void rings_init(struct ndata *d)
 
 	size = MAX(size, 2 * blob_rec_size(d->plan->max_record));
 	d->rings = xcalloc(d->plan->ncpus, sizeof(*d->rings));
-	d->heap = xcalloc(d->plan->ncpus, sizeof(struct ring *));
 	for (uint32_t i = 0; i < d->plan->ncpus; i++) {
+		d->rings[i].owner = d;
 		d->rings[i].cpu = i;
 		d->rings[i].window_size = (size_t)size;
 		d->rings[i].look_size = (size_t)size;

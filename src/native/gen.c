@@ -170,6 +170,16 @@ uint32_t ngen_key_store(struct ngen *g, uint32_t at, uint32_t off, uint32_t size
 	return off + size;
 }
 
+void ngen_pid_load(struct ngen *g, enum x86_reg dst)
+{
+	uint64_t at = g->t->blob + blob_code_size + offsetof(struct blob_conf, pid);
+
+	if (g->t->has_children)
+		x86_load(&g->x, 4, false, dst, x86_at_addr(at));
+	else
+		x86_imm(&g->x, dst, g->t->pid);
+}
+
 void ngen_tid_load(struct ngen *g, enum x86_reg dst)
 {
 	x86_load(&g->x, 4, false, dst, x86_at_fs(g->t->tid_off));

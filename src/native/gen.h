@@ -172,6 +172,8 @@ void ngen_row_load(struct ngen *g, enum x86_reg dst, enum row_word word);
 void ngen_epid_load(struct ngen *g, enum x86_reg dst);
 /* Zeroes the bytes [from, to) of the stack; destroys rax when there are many. */
 void ngen_zero(struct ngen *g, uint32_t from, uint32_t to);
+/* dst = the id of the process */
+void ngen_pid_load(struct ngen *g, enum x86_reg dst);
 /* dst = the id of the thread */
 void ngen_tid_load(struct ngen *g, enum x86_reg dst);
 /* dst = BLOB_THREAD() of the thread */

@@ -158,7 +158,12 @@ struct native_target {
 	uint64_t data; /* the address of the data part */
 	const struct blob_plan *plan;
 	const struct layout *layout;
-	uint32_t pid;	/* as the session numbers processes */
+	uint32_t pid; /* as the session numbers processes */
+	/*
+	 * Children of fork() execute the code, too, with a struct blob_conf of their own: their pid
+	 * is read there.
+	 */
+	bool has_children;
 	uint32_t ncpus; /* possible CPUs */
 	/*
 	 * The offset of the u32 cpu_id of struct rseq from %fs:0. Without it slots of CPUs are

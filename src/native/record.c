@@ -31,8 +31,10 @@ void ngen_record_begin(struct ngen *g)
 	const struct clause_layout *cl = g->uc->layout;
 
 	head_store(g, cl->clause->index);
-	if (cl->pid_off)
-		x86_store_imm(&g->x, 8, on_stack(rec_off(g, cl->pid_off)), (int32_t)g->t->pid);
+	if (cl->pid_off) {
+		ngen_pid_load(g, RAX);
+		x86_store(&g->x, 8, on_stack(rec_off(g, cl->pid_off)), RAX);
+	}
 	ngen_zero(g, rec_off(g, cl->executed_off),
 		  rec_off(g, cl->executed_off + executed_size(cl)));
 }
@@ -183,7 +185,8 @@ void ngen_fault_tail(struct ngen *g)
 	ngen_epid_load(g, RAX);
 	x86_store(&g->x, 4, on_stack(rec_off(g, FAULT_OFF(epid))), RAX);
 	x86_store_imm(&g->x, 4, on_stack(rec_off(g, FAULT_OFF(in_scratch))), 0);
-	x86_store_imm(&g->x, 8, on_stack(rec_off(g, FAULT_OFF(pid))), (int32_t)g->t->pid);
+	ngen_pid_load(g, RAX);
+	x86_store(&g->x, 8, on_stack(rec_off(g, FAULT_OFF(pid))), RAX);
 	record_send(g, (uint32_t)sizeof(struct rt_rec_fault), g->out);
 	x86_jmp(&g->x, g->out);
 }
