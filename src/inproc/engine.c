@@ -71,6 +71,7 @@ static struct native_target target_of(const struct inproc_run *r)
 		.plan = p->plan,
 		.layout = p->layout,
 		.pid = (uint32_t)p->opts.pid,
+		.has_children = p->opts.has_children,
 		.ncpus = p->layout->opts.ncpus,
 		.has_rseq = has_rseq,
 		.rseq_cpu_off = (int32_t)rseq,
@@ -626,6 +627,7 @@ static void inproc_set_state(struct engine_run *er, enum rt_state state)
 {
 	struct err *e = ndata_set_state(inproc_run_of(er)->p->data, state);
 
+	inproc_children_set(inproc_run_of(er)->p, state);
 	if (!e)
 		e = patch_switch(inproc_run_of(er)->p->patch, state == RT_STATE_ON);
 	if (e)
@@ -640,7 +642,7 @@ static void state_follow(const struct inproc_run *r)
 	struct err *e = ndata_state(r->p->data, &there);
 
 	err_destroy(e); /* as above */
-	if (there == RT_STATE_EXITING)
+	if (there == RT_STATE_EXITING || inproc_children_exit(r->p))
 		(void)__atomic_compare_exchange_n(&r->run.control->state, &on, RT_STATE_EXITING,
 						  false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -678,7 +680,7 @@ static void windows_give_up(struct inproc *p, const struct loaded *l)
  * stop. Their probes fire from then on; what a call that has begun before does is half seen, as at
  * the begin of a session.
  */
-struct err *inproc_held_write(const struct inproc *p, const struct patch_window *w, uint32_t n,
+struct err *inproc_held_write(struct inproc *p, const struct patch_window *w, uint32_t n,
 			      enum patch_state *states)
 {
 	CLEANUP(free) struct patch_window *list = xcalloc(MAX(n, 1u), sizeof(*list));
@@ -691,6 +693,7 @@ struct err *inproc_held_write(const struct inproc *p, const struct patch_window 
 			list[held++] = w[i];
 	e = patch_write(p->patch, list, held, p->opts.is_interrupted, now);
 	held = 0;
+	p->has_late_windows = true;
 	for (uint32_t i = 0; i < n; i++)
 		if (states[i] == PATCH_HELD && now[held++] != PATCH_OUT)
 			states[i] = now[held - 1];
@@ -700,6 +703,14 @@ struct err *inproc_held_write(const struct inproc *p, const struct patch_window 
 static bool is_retried(const struct loaded *l)
 {
 	return l->ntries < INPROC_RETRIES && l->states && states_count(l, PATCH_HELD);
+}
+
+bool inproc_windows_are_due(const struct inproc *p)
+{
+	for (const struct loaded *l = p->run->units; l; l = l->next)
+		if (is_retried(l))
+			return true;
+	return p->is_behind || p->run->has_no_turn || inproc_copies_are_held(p);
 }
 
 static void windows_retry(const struct inproc_run *r)
@@ -835,6 +846,9 @@ static void run_tend(struct inproc_run *r)
 		for (struct loaded *l = r->units; l; l = l->next)
 			hidden_check(l, r->p->opts.pid);
 	}
+	inproc_children_tend(r->p, now >= r->kin_clock_at, now >= r->sweep_at);
+	if (now >= r->kin_clock_at)
+		r->kin_clock_at = now + CLOCK_NS;
 	if (!e && now >= r->sweep_at) {
 		r->sweep_at = now + SWEEP_NS;
 		e = ndata_sweep(r->p->data);
@@ -860,6 +874,7 @@ static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_
 	/* the drain itself gives records up: those of the last one are to be counted, too */
 	lost = ndata_count(r->p->data, r->run.control);
 	err_destroy(lost); /* as in run_tend() */
+	inproc_children_reap(r->p);
 	return e;
 }
 
@@ -876,6 +891,7 @@ static void inproc_close(struct engine_run *er)
 
 	if (r->timer_fd >= 0)
 		(void)close(r->timer_fd);
+	r->p->run = NULL;
 	free((void *)(uintptr_t)er->wake_fds);
 	free(r);
 }
@@ -899,6 +915,7 @@ static struct err *inproc_open(const struct engine_opts *opts, struct engine_run
 	for (uint32_t i = 0; i < ncpus; i++)
 		fds[i] = -1;
 	r->p = inproc_list_find(opts->inprocs, (pid_t)opts->process);
+	r->p->run = r;
 	r->look_at = now_ns() + INPROC_LOOK_NS;
 	r->stops_when_full = opts->stops_when_full;
 	r->only_cpu = opts->cpu;

@@ -177,6 +177,7 @@ static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file
 		e = stretch_move(r, f, s);
 	if (e)
 		return err_wrap(e, "'%s' was mapped anew", f->name);
+	r->p->has_late_windows = true;
 	e = patch_write(r->p->patch, &s->l->windows.data[s->from], s->to - s->from,
 			opts->is_interrupted, &s->l->states[s->from]);
 	s->l->ntries = 0;

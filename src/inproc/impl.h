@@ -121,11 +121,20 @@ struct inproc {
 	uint64_t code_used; /* bytes of the code part */
 	bool has_tid;
 	int32_t tid_off;
-	bool checks_fs;	     /* threads may have no thread block */
-	VEC(pid_t) children; /* whose memory has no jumps any more */
-	bool exits;	     /* clauses there may call exit(), after which nothing is counted */
-	bool is_sampled;     /* filters ask sample() and what belongs to it */
-	bool *clauses;	     /* by index: those for which there is room; NULL: it was not entered */
+	bool checks_fs; /* threads may have no thread block */
+	/* children.c: those whose memory has no jumps any more; and those whose jumps fire */
+	VEC(pid_t) children;
+	VEC(struct inproc_child *) followed;
+	struct inproc_children counts;
+	char *why;
+	enum rt_state state;	/* of the session, as set last */
+	bool has_late_windows;	/* some were written after the first ones */
+	bool has_own_probes;	/* some probes are of this process, and not of its children */
+	bool has_our_ids;	/* threads have for themselves the ids that we have for them */
+	struct inproc_run *run; /* the open engine; NULL: there is none */
+	bool exits;		/* clauses there may call exit(), after which nothing is counted */
+	bool is_sampled;	/* filters ask sample() and what belongs to it */
+	bool *clauses; /* by index: those for which there is room; NULL: it was not entered */
 	struct place_file relays; /* the file of the slots */
 	struct strbuf slots;	  /* their code, as it is written there */
 	uint32_t nslots;	  /* given to sites */
@@ -220,8 +229,24 @@ static inline bool inproc_is_late(const struct inproc *p)
 {
 	return p->behind_since && now_ns() - p->behind_since >= INPROC_BEHIND_NS;
 }
-MUST_CHECK struct err *inproc_held_write(const struct inproc *p, const struct patch_window *w,
-					 uint32_t n, enum patch_state *states);
+MUST_CHECK struct err *inproc_held_write(struct inproc *p, const struct patch_window *w, uint32_t n,
+					 enum patch_state *states);
+
+/* ---- children.c ------------------------------------------------------------------------------ */
+
+/* The state of the session changes in all children that are followed. */
+void inproc_children_set(struct inproc *p, enum rt_state state);
+/* Whether exit() was called in one of them. */
+bool inproc_children_exit(const struct inproc *p);
+/* Corrects their clocks; sweeps: and frees what threads have left that have ended. */
+void inproc_children_tend(const struct inproc *p, bool corrects, bool sweeps);
+/* Forgets those that have ended, and of which all records were read: after each drain. */
+void inproc_children_reap(struct inproc *p);
+/* When the process was left: nobody is changed any more. */
+void inproc_children_leave(struct inproc *p);
+void inproc_children_destroy(struct inproc *p);
+/* Whether jumps are still to be written, in the process or in some code of it. */
+bool inproc_windows_are_due(const struct inproc *p);
 
 /* ---- later.c --------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
  *     survey.c    files, control flow, windows: what a site lacks
  *     later.c     files that come while the session runs, and where they are when they come again
  *     copies.c    code that the process has mapped more than once
- *     children.c  jumps that children have inherited
+ *     children.c  children with the jumps of their parent, which are switched on, or taken out
  *     relay.c     sites that are handed to the engine in the kernel, by a uprobe in the region
  *     hidden.c    windows that breakpoints of other tools hide
  *     process.c   the process: region, layout of code and data, windows written and taken back
@@ -52,7 +52,8 @@ extern const struct engine engine_inproc;
 struct inproc_opts {
 	enum inproc_mode mode;
 	pid_t pid;
-	bool is_early; /* the process has not run yet: threads may have no thread block */
+	bool is_early;	   /* the process has not run yet: threads may have no thread block */
+	bool has_children; /* children are followed */
 	struct gate *gate;
 	uint32_t bufsize;
 	const atomic_int *is_interrupted; /* as in struct attach_opts; NULL is allowed */
@@ -154,13 +155,24 @@ const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uin
 /* ---- children (children.c) ------------------------------------------------------------------- */
 
 /*
- * Prepares a process that descends from p, or p itself, for uprobes at places where p has jumps:
- * takes the jumps out of its memory. *ret_may: it may have such uprobes; false: it is p with its
- * jumps, or has the memory of p (vfork()).
+ * Prepares a process that descends from p, or p itself, at places where p has jumps. A child
+ * that was born just now, and is held, gets a data part of its own, and its jumps are switched
+ * on. Where that is not possible, or its jumps have gone since, they are taken out of its
+ * memory. *ret_may: it may have uprobes there; false: it has jumps, as p has, or the memory of
+ * one that has (vfork()).
  */
-MUST_CHECK struct err *inproc_free_child(struct inproc *p, pid_t child, bool *ret_may);
+MUST_CHECK struct err *inproc_take_child(struct inproc *p, pid_t child, bool *ret_may);
 /* The child has ended, or executed another program. */
 void inproc_forget_child(struct inproc *p, pid_t child);
+#define INPROC_CHILDREN_MAX 256u /* with jumps of one process, at one time */
+struct inproc_children {
+	uint64_t nfollowed, nfreed; /* with jumps; with uprobes in place of these */
+	const char *why;	    /* the first of the latter; as p lives */
+	uint32_t nplaces, nuprobes; /* of p, and so of each child */
+};
+struct inproc_children inproc_children_of(const struct inproc *p);
+/* Notes how many places p has in the process, and by uprobes: for messages. */
+void inproc_note_places(struct inproc *p, uint32_t nplaces, uint32_t nuprobes);
 
 /* ---- code that comes while the session runs (later.c) ---------------------------------------- */
 

@@ -68,7 +68,9 @@ void inproc_leave(struct inproc *p)
 	if (!p || !p->patch)
 		return;
 	stops_tell(p);
+	err_destroy(patch_switch(p->patch, false)); /* fails if the process has ended */
 	patch_leave(p->patch, &p->left);
+	inproc_children_leave(p);
 	p->patch = NULL;
 }
 
@@ -119,11 +121,11 @@ void inproc_destroy(struct inproc *p)
 	if (!p)
 		return;
 	inproc_leave(p);
+	inproc_children_destroy(p);
 	ndata_destroy(p->data);
 	blob_plan_destroy(p->plan);
 	vec_deinit(&p->fires);
 	free(p->clauses);
-	vec_deinit(&p->children);
 	inproc_copies_deinit(p);
 	inproc_relays_deinit(p);
 	inproc_files_destroy(p);
@@ -299,6 +301,10 @@ bool inproc_allows(void *ctx, uint32_t clause, uint32_t probe)
 void inproc_note_fires(struct inproc *p, const struct unit *u)
 {
 	for (uint32_t i = 0; i < u->nprobes; i++)
+		p->has_own_probes |= u->probes[i].tgid != 0;
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		p->has_own_probes |= u->clauses[i].tgid != 0;
+	for (uint32_t i = 0; i < u->nprobes; i++)
 		for (uint32_t k = 0; k < u->nclauses; k++) {
 			const struct unit_identity *as = u->clauses[k].as;
 
@@ -400,8 +406,7 @@ static struct err *locked_place(struct inproc *p)
 static struct err *data_fill(struct inproc *p, const struct layout *l)
 {
 	const struct ndata_hooks hooks = {.allows = inproc_allows,
-					  .is_alive =
-						  has_our_ids(p->opts.pid) ? is_thread_alive : NULL,
+					  .is_alive = p->has_our_ids ? is_thread_alive : NULL,
 					  .ctx = p,
 					  .pid = (uint32_t)p->opts.pid};
 	size_t size = p->plan->size;
@@ -510,6 +515,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 			 p->plan->ntables * sizeof(struct blob_table) + CODE_ROOM +
 			 (uint64_t)nclauses * CODE_PER_CLAUSE + (uint64_t)nwindows * CODE_PER_SITE;
 	p->layout = l;
+	p->has_our_ids = has_our_ids(p->opts.pid);
 	p->clauses = xcalloc(MAX(l->nclauses, 1u), sizeof(*p->clauses));
 	memcpy(p->clauses, clauses, l->nclauses * sizeof(*clauses));
 	p->keeper = keeper;

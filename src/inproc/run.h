@@ -21,7 +21,7 @@ struct inproc_run {
 	 * When these are due; look_at: the mappings, whatever tells of changes; retry_at: what
 	 * could not be written (struct inproc.is_behind).
 	 */
-	uint64_t clock_at, sweep_at, maps_at, look_at, retry_at;
+	uint64_t clock_at, kin_clock_at, sweep_at, maps_at, look_at, retry_at;
 	bool has_no_turn;     /* mappings have changed, and another tracer has the turn */
 	struct loaded *units; /* all that are loaded */
 };

@@ -10,6 +10,7 @@
  */
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "inproc/inproc.h"
 #include "session/live/live.h"
 #include "session/match/together.h"
@@ -270,13 +271,29 @@ struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
+/* Says of the first child how its places are probed: as those of its parent. */
+static void child_tell(const struct live *live, const struct inproc *p, pid_t child)
+{
+	struct inproc_children n = inproc_children_of(p);
+
+	if (n.nfollowed && opt_flag(live->opts, OPT_inprocsum))
+		report_adjusted(live->report,
+				"process %d, a child of %d: %" PRIu32
+				" place%s probed in it, as in its parent, %" PRIu32 " by uprobe%s",
+				(int)child, (int)inproc_pid(p), n.nplaces, PLURAL(n.nplaces),
+				n.nuprobes, PLURAL(n.nuprobes));
+}
+
 struct err *live_prepare_child(struct live *live, pid_t pid, pid_t child, struct attach_opts *opts)
 {
 	struct inproc *p = inproc_list_find(&live->inprocs, pid);
 	bool may = true;
-	struct err *e = p ? inproc_free_child(p, child, &may) : NULL;
+	uint64_t before = p ? inproc_children_of(p).nfollowed : 0;
+	struct err *e = p ? inproc_take_child(p, child, &may) : NULL;
 
 	opts->only_children = !may;
+	if (p && !before)
+		child_tell(live, p, child);
 	return e;
 }
 
