@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -88,18 +89,26 @@ static struct err *child_fill(struct inproc_child *c)
 	return e ? e : patch_child_switch(c->patch, p->state == RT_STATE_ON);
 }
 
+/* Each has two descriptors, and all of them together half of what this process may have. */
+static uint32_t children_max(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur / 4 >= INPROC_CHILDREN_MAX)
+		return INPROC_CHILDREN_MAX;
+	return (uint32_t)rl.rlim_cur / 4;
+}
+
 /* Why no child has jumps; NULL: it may have. */
 static const char *children_lack(const struct inproc *p)
 {
 	if (p->plan->live_off)
 		return "live() follows the objects of one process";
-	if (p->plan->samples_off)
-		return "samples are of one process";
 	if (p->has_own_probes)
 		return "probes of the program's own are of one process";
 	if (!p->run || inproc_windows_are_due(p))
 		return "some jumps of its parent are still to be written";
-	if (p->followed.len >= INPROC_CHILDREN_MAX)
+	if (p->followed.len >= children_max())
 		return "too many children have jumps";
 	return NULL;
 }
@@ -123,7 +132,7 @@ static struct err *child_follow(struct inproc *p, pid_t pid)
 	const char *lack;
 	struct err *e;
 
-	if (p->followed.len >= INPROC_CHILDREN_MAX)
+	if (p->followed.len >= children_max())
 		inproc_children_reap(p);
 	lack = children_lack(p);
 	if (lack)

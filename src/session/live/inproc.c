@@ -29,11 +29,6 @@
 static const char shared_why[] = "share variables with uprobes";
 static const char spanning_why[] = "share variables with probes of other processes";
 
-static bool follows_children(const struct live *live)
-{
-	return live->opts->val[OPT_follow] == FOLLOW_OPT_FORK;
-}
-
 /* ---- clauses that share variables ----------------------------------------------------------- */
 
 /* Finds the groups of clauses; the ERROR clauses run inside every unit. */
@@ -612,7 +607,8 @@ static void division_find_spanning(struct division *d)
 			}
 	}
 	for (uint32_t i = 0; i < d->nclauses; i++) {
-		d->spans[d->roots[i]] |= d->has_globals[d->roots[i]] && follows_children(d->live);
+		d->spans[d->roots[i]] |=
+			d->has_globals[d->roots[i]] && live_follows_children(d->live);
 		if (d->spans[d->roots[i]])
 			clause_bind(d, i, OWNER_NONE);
 	}
@@ -783,7 +779,7 @@ static const struct proc_id *later_process(const struct division *d, uint32_t cl
 	const struct session_clause *sc = &d->live->match->clauses.data[clause];
 	struct provider_env *env = d->live->targets->env;
 	const struct proc_id *id =
-		sc->is_open && !follows_children(d->live)
+		sc->is_open && !live_follows_children(d->live)
 			? pid_arrivals.processes->described(env, &sc->clause->desc, i)
 			: NULL;
 
@@ -835,7 +831,7 @@ static const char *process_find_lack(const struct division *d, uint32_t process)
 {
 	pid_t pid = d->processes.data[process].pid;
 
-	if (follows_children(d->live) && proc_memory_compare(pid, pid) == MEMORY_UNKNOWN)
+	if (live_follows_children(d->live) && proc_memory_compare(pid, pid) == MEMORY_UNKNOWN)
 		return "in processes whose children may share their memory (no kcmp())";
 	/* such a link has no filter, and a uprobe would be in jumps of another process */
 	if (d->processes.len > 1 && feat_has(FEAT_UPROBE_MULTI) && !feat_has(FEAT_UPROBE_TGID))
@@ -867,7 +863,7 @@ static struct err *process_prepare(struct division *d, uint32_t process)
 		.mode = (enum inproc_mode)live->opts->val[OPT_inproc],
 		.pid = dp->pid,
 		.is_early = target && proc_is_created(target),
-		.has_children = follows_children(live),
+		.has_children = live_follows_children(live),
 		.gate = live->names->file_opts.gate,
 		.bufsize = (uint32_t)MIN(live->opts->val[OPT_bufsize], (int64_t)INPROC_BUFSIZE_MAX),
 		.is_interrupted = &live->is_interrupted,
@@ -936,7 +932,7 @@ struct err *live_divide_units(struct live *live)
 		candidate_divide(&d, &d.candidates.data[i]);
 	if (!e)
 		division_make_relays(&d);
-	if (!e && follows_children(live))
+	if (!e && live_follows_children(live))
 		twins_make(live->match);
 	division_end(&d);
 	return e;

@@ -31,7 +31,7 @@ static struct inproc *late_find_process(const struct live *live, const struct se
 
 	if (live->shares_turns)
 		return NULL; /* jumps need the turn alone, and it could not be had */
-	if (live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
+	if (live_follows_children(live))
 		return NULL; /* children have such code, too */
 	for (uint32_t i = 0; i < u->points.len; i++)
 		if (u->points.data[i].code->pid != pid || u->points.data[i].code->at != pid)

@@ -195,6 +195,11 @@ bool live_has_execed(const struct live *live, pid_t pid);
  */
 MUST_CHECK struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches);
 
+/* Option follow: children are probed as the process is from which they descend. */
+static inline bool live_follows_children(const struct live *live)
+{
+	return live->opts->val[OPT_follow] == FOLLOW_OPT_FORK;
+}
 /*
  * Before a process gets what is attached to pid, from which it descends: what pid has jumps for is
  * left out (opts->only_children) as long as its own memory has them.

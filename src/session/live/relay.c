@@ -15,9 +15,7 @@ void division_begin_relays(struct division *d)
 	const struct live *live = d->live;
 	const char *why = NULL;
 
-	if (live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
-		why = "of scripts that follow children";
-	else if (live->stack_needs.has_walks && !stacks_tables_size(live->stacks))
+	if (live->stack_needs.has_walks && !stacks_tables_size(live->stacks))
 		why = "walk stacks by frame pointers";
 	for (uint32_t i = 0; i < d->processes.len; i++)
 		d->processes.data[i].relay_lack = why;
@@ -134,7 +132,8 @@ static bool process_is_sampled(const struct division *d, uint32_t process)
 
 void division_find_samples(const struct division *d)
 {
-	for (uint32_t i = 0; i < d->processes.len; i++)
+	/* each child would have a sample of its own, and those with uprobes have none */
+	for (uint32_t i = 0; i < d->processes.len && !live_follows_children(d->live); i++)
 		if (d->processes.data[i].inproc && process_is_sampled(d, i))
 			inproc_set_sampled(d->processes.data[i].inproc);
 }

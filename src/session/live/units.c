@@ -71,7 +71,7 @@ struct attach_opts live_attach_opts(struct live *live)
 	return (struct attach_opts){
 		.cpu = live_cpu(live),
 		.max_places = (uint32_t)live->opts->val[OPT_maxplaces],
-		.has_children = live->opts->val[OPT_follow] == FOLLOW_OPT_FORK,
+		.has_children = live_follows_children(live),
 		.is_interrupted = &live->is_interrupted,
 		.notice = notice_attach,
 		.notice_ctx = live->report,

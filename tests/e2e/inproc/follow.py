@@ -14,6 +14,7 @@ TMP, CC = os.environ["TMP"], os.environ.get("CC", "cc")
 FILE = f"{TMP}/follow"
 PROGRAM = r"""
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -90,6 +91,17 @@ static void harm(void)
 	}
 	_exit(n && nwritten < 2 ? 4 : 0);
 }
+static void *lib;
+static long (*inlib)(long n);
+static void lib_open(void)
+{
+	if (lib)
+		dlclose(lib);
+	lib = dlopen(getenv("LIB"), RTLD_NOW);
+	inlib = lib ? (long (*)(long))dlsym(lib, "inlib") : NULL;
+	if (!inlib)
+		_exit(5);
+}
 /* A child of this depth: each process makes three calls. */
 static int tree(int depth)
 {
@@ -115,6 +127,7 @@ int main(int argc, char **argv)
 		calls(atol(argv[1]));
 		return 0;
 	}
+	lib_open();
 	puts("0");
 	while (fgets(line, sizeof(line), stdin)) {
 		int result = 0;
@@ -165,6 +178,44 @@ int main(int argc, char **argv)
 				result |= s;
 			}
 			break;
+		case 'o': /* which close a library, and open it once more; the last child does not call it in between */
+			for (long i = 0; i < n; i++) {
+				pid_t pid = fork();
+
+				if (!pid) {
+					for (long j = 0; j < k; j++)
+						inlib(j);
+					lib_open();
+					for (long j = 0; j < 2 * k; j++)
+						inlib(j);
+					calls(1);
+					_exit(0);
+				}
+				result |= status(pid);
+			}
+			break;
+		case 'w': { /* all wait until the last one is born */
+			int ends[2];
+
+			result = pipe(ends);
+			for (long i = 0; i < n; i++)
+				if (!fork()) {
+					calls(k);
+					close(ends[1]);
+					(void)!read(ends[0], line, 1);
+					calls(k);
+					_exit(0);
+				}
+			close(ends[0]);
+			close(ends[1]);
+			for (long i = 0; i < n; i++) {
+				int s = 1;
+
+				wait(&s);
+				result |= s;
+			}
+			break;
+		}
 		case 'l': /* lives on, and calls */
 			for (long i = 0; i < n; i++) {
 				pid_t pid = fork();
@@ -224,6 +275,8 @@ def row(what, script, calls, want, children, *flags):
             took = time.monotonic() - since
             got = tracer.end()
             check(f"{what}, {mode}: what is counted", got, sorted(want))
+            if mode == "all" and "relays" in what:
+                check(f"{what}: they are", tracer.places[0][1][2] > 0, True)
             if mode == "all":
                 check(f"{what}: children with jumps, and with uprobes", tracer.children, children)
             check(f"{what}, {mode}: the process ends well", t.end(), 0)
@@ -288,7 +341,11 @@ def left(how):
 
 with open(f"{TMP}/follow.c", "w") as f:
     f.write(PROGRAM)
-subprocess.run([CC, "-O1", "-o", FILE, f"{TMP}/follow.c"], check=True)
+with open(f"{TMP}/lib.c", "w") as f:
+    f.write("static volatile long kept;\n__attribute__((noinline, noipa)) long inlib(long n) { kept += n; return n + 1; }\n")
+os.environ["LIB"] = f"{TMP}/libfollow.so"
+subprocess.run([CC, "-O1", "-fPIC", "-shared", "-o", os.environ["LIB"], f"{TMP}/lib.c"], check=True)
+subprocess.run([CC, "-O1", "-o", FILE, f"{TMP}/follow.c", "-ldl"], check=True)
 os.chmod(TMP, 0o755)
 only = os.environ.get("ONLY", "")
 COUNT = f"{WORK} {{ @[pid == PARENT] = count(); }}"
@@ -310,7 +367,15 @@ ROWS = [
     ("a thread block with another id", f"{WORK} {{ @[pid == PARENT] = count(); }}", ["b4,3", "c1"], ["1 1", "0 12"], (0, 4)),
     ("harm", f"{WORK} {{ @[pid == PARENT, arg0] = count(); @s[pid == PARENT] = sum(arg0); }} END {{ printa(@); printa(@s); }}", ["c3", "h", "c3"],
      ["1 0 2", "1 1 2", "1 2 2", "1 6"], (1, 0)),
-    ("a global variable", f"{WORK} {{ n++; @[n > 0] = count(); }}", ["f3,2"], ["1 6"], (0, 0)),
+    ("more than may have jumps", COUNT, ["w300,3", "f2,3"], ["0 1806"], (258, 44)),
+    # of each ten calls one is handed to the kernel, by a uprobe in memory that the children have from their parent
+    ("relays", f"{WORK} /arg0 % 10 == 7/ {{ @[execname, pid == PARENT, ppid == PARENT, probefunc] = count(); }}", ["c20", "f20,30", "t2"],
+     ["follow 1 0 work 2", "follow 0 1 work 60"], (26, 0)),
+    ("relays at returns", f"{RETURN} {{ @[execname, pid == PARENT, arg1] = count(); }}", ["c2", "f5,2", "b3,1", "e4,1"],
+     ["follow 1 1 1", "follow 1 2 1", "follow 0 1 12", "follow 0 2 5", "exe 0 1 4", "exe 0 2 4"], (9, 3)),
+    ("a library that comes again", f"pid$target:libfollow.so:inlib:entry,pid$target:libfollow.so:inlib:return,{WORK} {{ @[probefunc, probename, pid == PARENT] = count(); }}",
+     ["o6,3", "c1"], ["inlib entry 0 54", "inlib return 0 54", "work entry 0 6", "work entry 1 1"], (6, 6)),
+    ("a global variable", f"{WORK} {{ n++; @[n > 0] = count(); }}", ["f3,2"], ["1 6"], (3, 0)),
     ("no call is lost of a thousand that end at once", COUNT, ["f1000,1"], ["0 1000"], (1000, 0)),
 ]
 for r in ROWS:
