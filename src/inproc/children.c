@@ -220,6 +220,10 @@ struct err *inproc_take_child(struct inproc *p, pid_t child, bool *ret_may)
 	*ret_may = child != p->opts.pid && proc_memory_compare(p->opts.pid, child) == MEMORY_OTHER;
 	if (!*ret_may || !patch_is_in(p->patch, child))
 		return NULL;
+	if (c && !patch_child_is_there(c->patch)) { /* another process has its id now */
+		child_end(c);
+		c = NULL;
+	}
 	if (c && patch_child_stands(c->patch)) {
 		*ret_may = false;
 		return NULL;
@@ -269,7 +273,7 @@ bool inproc_children_exit(const struct inproc *p)
 {
 	uint32_t state = RT_STATE_OFF;
 
-	for (uint32_t i = 0; i < p->followed.len && p->exits && state != RT_STATE_EXITING; i++)
+	for (uint32_t i = 0; i < p->followed.len && state != RT_STATE_EXITING; i++)
 		err_destroy(ndata_state(p->followed.data[i]->data, &state));
 	return state == RT_STATE_EXITING;
 }

@@ -236,7 +236,7 @@ MUST_CHECK struct err *inproc_held_write(struct inproc *p, const struct patch_wi
 
 /* The state of the session changes in all children that are followed. */
 void inproc_children_set(struct inproc *p, enum rt_state state);
-/* Whether exit() was called in one of them. */
+/* Whether exit() was called in one of them, or a record has ended the run. */
 bool inproc_children_exit(const struct inproc *p);
 /* Corrects their clocks; sweeps: and frees what threads have left that have ended. */
 void inproc_children_tend(const struct inproc *p, bool corrects, bool sweeps);

@@ -3,7 +3,7 @@
 
 Each row runs with uprobes and with jumps, and what is counted and recorded is the same: in parents, children and grandchildren, from the first call right after
 fork(), of children that end at once, execute a program, have children by vfork(), or end by a signal. With jumps, dtrace says how many children had them. A child that
-gives up its privileges writes over all memory that it shares with anybody: its parent's numbers stay. When dtrace is killed, and when it ends, no child has a jump left.
+gives up its privileges writes over all memory that it shares with anybody: its parent's numbers stay. When dtrace is killed, and when it or its keeper ends, no child has a jump left.
 """
 import os, re, signal, subprocess, sys, time
 
@@ -303,6 +303,17 @@ def records():
     check("records: the process ends well", t.end(), 0)
 
 
+def keeper_of(tracer):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline") as f:
+                if f.read().startswith(f"uprobe-keeper of {tracer.p.pid}\0"):
+                    return int(pid)
+        except OSError:
+            pass
+    raise ValueError("there is no keeper")
+
+
 def code_of(pid, maps):
     with open(f"/proc/{pid}/mem", "rb") as mem:
         out = []
@@ -310,6 +321,16 @@ def code_of(pid, maps):
             mem.seek(lo)
             out.append(mem.read(hi - lo))
         return out
+
+
+def ends():
+    """exit() in a child ends the session, as in its parent."""
+    t = tracing.Target(FILE)
+    tracer = Tracer("all", f"{WORK} {{ @[pid == {t.pid}] = count(); }} {WORK} /pid != {t.pid} && arg0 == 3/ {{ exit(7); }}", t.pid)
+    check("exit: the program's own result", [t.call("c2"), t.call("f1,9")], [0, 0])
+    check("exit: what was counted until then", tracer.end(None), ["0 4", "1 2"])
+    check("exit: status", tracer.p.returncode, 7)
+    check("exit: the process ends well", [t.call("f2,9"), t.end()], [0, 0])
 
 
 def left(how):
@@ -322,7 +343,9 @@ def left(how):
     pids = [int(w) for w in words[:12]]
     time.sleep(0.3)
     check(f"{how}: jumps are in all", [code_of(p, maps) == before for p in [t.pid, *pids]], [False] * 13)
-    tracer.p.send_signal(how)
+    if how == "keeper":
+        os.kill(keeper_of(tracer), signal.SIGKILL)
+    tracer.p.send_signal(signal.SIGINT if how == "keeper" else how)
     out, err = tracer.p.communicate(timeout=60 * PATIENCE)
     if how == signal.SIGINT:
         check(f"{how}: children with jumps", re.findall(r"(\d+) children .* itself, (\d+) by", err), [("12", "0")])
@@ -383,7 +406,9 @@ for r in ROWS:
         row(*r)
 if only in "records":
     records()
-for how in (signal.SIGINT, signal.SIGKILL):
+if only in "ends":
+    ends()
+for how in (signal.SIGINT, signal.SIGKILL, "keeper"):
     if only in "left":
         left(how)
 sys.exit(report())
