@@ -333,6 +333,11 @@ def ends():
     check("exit: the process ends well", [t.call("f2,9"), t.end()], [0, 0])
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
 def left(how):
     """No jump stays in children that live on: not when dtrace ends, nor when it is killed."""
     t = tracing.Target(FILE)
@@ -341,6 +346,9 @@ def left(how):
     tracer = Tracer("all", f"{WORK},{RETURN},pid$target:libc.so.6:mem*:entry {{ @[probefunc] = count(); }}", t.pid)
     words = t.ask("l12")
     pids = [int(w) for w in words[:12]]
+    until = time.monotonic() + 30 * PATIENCE
+    while [p for p in pids if state_of(p) in "Tt"] and time.monotonic() < until:
+        time.sleep(0.01)  # they are held until they have their probes
     time.sleep(0.3)
     check(f"{how}: jumps are in all", [code_of(p, maps) == before for p in [t.pid, *pids]], [False] * 13)
     if how == "keeper":
@@ -398,6 +406,8 @@ ROWS = [
      ["follow 1 1 1", "follow 1 2 1", "follow 0 1 12", "follow 0 2 5", "exe 0 1 4", "exe 0 2 4"], (9, 3)),
     ("a library that comes again", f"pid$target:libfollow.so:inlib:entry,pid$target:libfollow.so:inlib:return,{WORK} {{ @[probefunc, probename, pid == PARENT] = count(); }}",
      ["o6,3", "c1"], ["inlib entry 0 54", "inlib return 0 54", "work entry 0 6", "work entry 1 1"], (6, 6)),
+    ("objects that live", f"{RETURN} {{ @l = live(arg1 << 12, 8); }} {WORK} {{ @[pid == PARENT] = count(); }} END {{ printa(@); printa(\"live\\n\", @l); }}", ["f3,2", "c1"],
+     ["0 6", "1 1", "live"], (0, 3)),
     ("a global variable", f"{WORK} {{ n++; @[n > 0] = count(); }}", ["f3,2"], ["1 6"], (3, 0)),
     ("no call is lost of a thousand that end at once", COUNT, ["f1000,1"], ["0 1000"], (1000, 0)),
 ]
