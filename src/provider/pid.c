@@ -523,12 +523,11 @@ static struct err *check_absolute(const struct pid_request *r)
 {
 	const char *mod = r->desc->mod;
 
-	if (*mod && strcmp(mod, "a.out") != 0)
+	if (*mod && !is_name(mod))
 		return err_code(
-			err_hint(err_new("function '-' means an address of the program, not of "
-					 "'%s'",
+			err_hint(err_new("function '-' means an address of one file, not of '%s'",
 					 mod),
-				 "leave the module empty or write a.out"),
+				 "name the module; empty, or a.out, is the program"),
 			DTAG_CODE(D_PROC_LIB));
 	if (!r->is_insn)
 		return err_code(err_hint(err_new("function '-' needs an address, not '%s'",
@@ -543,10 +542,15 @@ static bool object_is_asked(const struct pid_request *r, const struct code_file 
 	return !r->is_new || o->batch == r->st->code.batch;
 }
 
-static struct code_file *main_object(const struct code_process *t)
+/* The file of an address: the program, or the module that is named; NULL: it is not mapped. */
+static struct code_file *addressed_object(const struct pid_request *r)
 {
+	const struct code_process *t = r->target;
+	bool is_program = !*r->desc->mod || strcmp(r->desc->mod, "a.out") == 0;
+
 	for (uint32_t i = 0; i < t->objects.len; i++)
-		if (t->objects.data[i]->is_main)
+		if (is_program ? t->objects.data[i]->is_main
+			       : code_file_matches(t->objects.data[i], r->desc->mod))
 			return t->objects.data[i];
 	return NULL;
 }
@@ -606,7 +610,7 @@ static struct err *check_address(struct pid_request *r, struct code_file *o, uin
 	return e;
 }
 
-/* Adds the probe at an address of the program. */
+/* Adds the probe at an address of the file. */
 static struct err *add_address(struct pid_request *r, struct code_file *o)
 {
 	struct probe *pr;
@@ -625,15 +629,28 @@ static struct err *add_address(struct pid_request *r, struct code_file *o)
 	return NULL;
 }
 
+static struct err *object_refused_err(const struct code_file *o, const struct err *why)
+{
+	struct err *e = err_new("'%s' cannot be probed: %s", o->file.path, err_text(why));
+
+	if (err_get_hint(why))
+		e = err_hint(e, "%s", err_get_hint(why));
+	return err_code(e, DTAG_CODE(D_PROC_LIB));
+}
+
 static struct err *collect_absolute(struct pid_request *r)
 {
-	struct code_file *o = main_object(r->target);
 	struct err *e = check_absolute(r);
+	struct code_file *o = e ? NULL : addressed_object(r);
 	const struct err *why;
 
 	if (e || (o && !object_is_asked(r, o)))
 		return e;
+	if (!o && *r->desc->mod && strcmp(r->desc->mod, "a.out") != 0)
+		return NULL; /* as of a function: the module may come */
 	why = o ? code_file_hold(r->target, o) : NULL;
+	if (why && !o->is_main)
+		return object_refused_err(o, why);
 	if (!o || why)
 		return err_code(err_new("the program of process %d cannot be read%s%s",
 					(int)r->target->pid, why ? ": " : "",
@@ -645,15 +662,6 @@ static struct err *collect_absolute(struct pid_request *r)
 }
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
-
-static struct err *object_refused_err(const struct code_file *o, const struct err *why)
-{
-	struct err *e = err_new("'%s' cannot be probed: %s", o->file.path, err_text(why));
-
-	if (err_get_hint(why))
-		e = err_hint(e, "%s", err_get_hint(why));
-	return err_code(e, DTAG_CODE(D_PROC_LIB));
-}
 
 static struct err *collect_object(struct pid_request *r, struct code_file *o)
 {

@@ -1,2 +1,2 @@
 /* @@trigger: funcs */
-pid$target:libc:-:1139 {}
+pid$target:lib*:-:1139 {}

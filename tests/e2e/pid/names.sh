@@ -66,6 +66,14 @@ addr=$(nm "$TRIGGER/funcs" | awk '$3 == "f_add" { sub("^0*", "", $1); print $1 }
 cp "$TRIGGER/funcs" "$TMP/stripped" && strip "$TMP/stripped"
 got=$("$DTRACE" -qn 'pid$target:a.out:-:'"$addr"' { @ = count(); } END { printa("%@d\n", @); }' -c "$TMP/stripped 5" 2>&1)
 [ "$got" = 9 ] || { echo "address $addr of a stripped program: $got"; bad=1; }
+# the same of a library, whose name says that the address is its own
+libc=$(ldd "$TRIGGER/funcs" | awk '$1 == "libc.so.6" { print $3 }')
+addr=$(nm -D "$libc" | awk '$3 ~ /^getppid(@|$)/ { sub("^0*", "", $1); print $1 }')
+echo 'import os; [os.getppid() for i in range(7)]' >"$TMP/calls.py"
+got=$("$DTRACE" -qn 'pid$target:libc.so.6:-:'"$addr"' { @ = count(); } END { printa("%@d\n", @); }' -c "/usr/bin/python3 $TMP/calls.py" 2>&1)
+[ "$got" = 7 ] || { echo "address $addr of the C library: $got"; bad=1; }
+"$DTRACE" -n 'pid$target:libnone.so:-:1139' -c "$TMP/stripped 5" >"$TMP/out" 2>&1 && { echo 'a library that is not there was found'; bad=1; }
+grep -q 'does not match any probes' "$TMP/out" || { echo 'no library:'; cat "$TMP/out"; bad=1; }
 "$DTRACE" -n 'pid$target:a.out:f_add:entry' -c "$TMP/stripped 5" >"$TMP/out" 2>&1 && { echo 'a stripped name was found'; bad=1; }
 grep -q D_PROC_FUNC "$TMP/out" || { echo 'stripped:'; cat "$TMP/out"; bad=1; }
 exit $bad
