@@ -25,7 +25,7 @@ struct scan {
 	uint64_t now;
 	alive_elem_f *get;
 	void *arg;
-	VEC(struct alive_key) stale;
+	VEC(struct alive_key) stale, gone; /* gone: of which livecheck has found that */
 };
 
 void alive_init(struct alive *v)
@@ -112,8 +112,7 @@ static void entry_count(void *arg, const struct rt_live_key *key, const struct r
 		return;
 	}
 	if (livecheck_is_gone(&s->a->alive, key, entry->time)) {
-		vec_push(&s->stale, ((struct alive_key){*key, entry->time}));
-		s->a->alive.checked.ngone++;
+		vec_push(&s->gone, ((struct alive_key){*key, entry->time}));
 		return;
 	}
 	elem_of(e)->has_live = true;
@@ -125,6 +124,12 @@ static void entry_count(void *arg, const struct rt_live_key *key, const struct r
 		part_add(agg_state_of_cpu(slot->view.layout, e, entry->cpu), entry, age);
 }
 
+/* False: the table has the entry still, and the next snapshot will meet it again. */
+static bool entry_bury(struct aggs *a, const struct alive_key *k)
+{
+	return !a->is_quiet && a->io->bury && a->io->bury(a->ctx, &k->key, k->time);
+}
+
 struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg)
 {
 	struct scan s = {.a = a, .now = now_ns(), .get = get, .arg = arg};
@@ -134,9 +139,17 @@ struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg)
 		e = livecheck_make(a, get, arg);
 	if (a->layout->live_size && a->io->alive && !e)
 		e = a->io->alive(a->ctx, entry_count, &s);
-	for (uint32_t i = 0; i < s.stale.len && !e && !a->is_quiet && a->io->bury; i++)
-		a->io->bury(a->ctx, &s.stale.data[i].key, s.stale.data[i].time);
+	for (uint32_t i = 0; i < s.stale.len && !e; i++)
+		(void)entry_bury(a, &s.stale.data[i]);
+	if (!e)
+		a->alive.checked.ngone_kept = 0;
+	for (uint32_t i = 0; i < s.gone.len && !e; i++)
+		if (entry_bury(a, &s.gone.data[i]))
+			a->alive.checked.ngone++;
+		else
+			a->alive.checked.ngone_kept++;
 	vec_deinit(&s.stale);
+	vec_deinit(&s.gone);
 	return e ? err_wrap(e, "cannot read what is alive") : NULL;
 }
 

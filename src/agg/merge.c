@@ -232,13 +232,14 @@ static struct err *merge_alive(void *ctx, agg_alive_f *f, void *arg)
 	return e;
 }
 
-static void merge_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+static bool merge_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 {
 	const struct agg_merge *m = ctx;
 
 	for (uint32_t i = 0; i < m->n; i++)
-		if (m->sources[i].io->bury)
-			m->sources[i].io->bury(m->sources[i].ctx, key, time);
+		if (m->sources[i].io->bury && !m->sources[i].io->bury(m->sources[i].ctx, key, time))
+			is_buried = false;
+	return is_buried;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -247,6 +248,7 @@ struct agg_merge *agg_merge_create(const struct layout *l, const struct agg_sour
 				   uint32_t n)
 {
 	struct agg_merge *m = xcalloc(1, sizeof(*m));
+	bool is_buried = true;
 
 	m->layout = l;
 	m->n = n;

@@ -432,7 +432,7 @@ static struct err *map_alive(void *ctx, agg_alive_f *f, void *arg)
 }
 
 /* The address may have come again since it was read: that entry is put back. */
-static void map_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+static bool map_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 {
 	const struct map_io *io = ctx;
 	CLEANUP(free) struct rt_live *entry = xmalloc(io->layout->live_size);
@@ -440,9 +440,10 @@ static void map_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 
 	/* looked at first, because dead() finds nothing of what is off for a moment */
 	if (fd < 0 || elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, key, entry, 0) || entry->time != time)
-		return;
+		return true;
 	if (!elem_cmd(BPF_MAP_LOOKUP_AND_DELETE_ELEM, fd, key, entry, 0) && entry->time != time)
 		(void)elem_cmd(BPF_MAP_UPDATE_ELEM, fd, key, entry, BPF_NOEXIST);
+	return true;
 }
 
 static uint32_t map_room(void *ctx, enum agg_side side)

@@ -114,7 +114,7 @@ void lives_init(struct ndata *d);
 void lives_deinit(struct ndata *d);
 /* As agg_io.alive(), agg_io.bury(). */
 MUST_CHECK struct err *lives_each(void *ctx, agg_alive_f *f, void *arg);
-void lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time);
+bool lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time);
 void counters_init(struct ndata *d);
 void counters_deinit(struct ndata *d);
 /* Calls f for each counter of the map that has counted on a CPU since it was taken. */

@@ -352,13 +352,21 @@ struct err *lives_each(void *ctx, agg_alive_f *f, void *arg)
 	return e;
 }
 
-void lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+/*
+ * With liveorder the next object at the address may have the same time, and would be taken for the
+ * one that is gone: nothing is buried then.
+ */
+bool lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 {
 	struct ndata *d = ctx;
 	struct buried_key buried = {key->addr, time};
 
-	if (d->lives && (key->pid == d->hooks.pid || !key->pid))
-		hashmap_set(d->lives->buried, &buried, sizeof(buried), d->lives);
+	if (!d->lives || (key->pid != d->hooks.pid && key->pid))
+		return true;
+	if (d->layout->opts.liveorder)
+		return false;
+	hashmap_set(d->lives->buried, &buried, sizeof(buried), d->lives);
+	return true;
 }
 
 uint64_t ndata_nbad_lives(const struct ndata *d)

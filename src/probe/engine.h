@@ -195,8 +195,11 @@ struct agg_io {
 	uint32_t (*room)(void *ctx, enum agg_side side);
 	/* Calls f for each entry of the table of live(). NULL: the engine has none. */
 	struct err *(*alive)(void *ctx, agg_alive_f *f, void *arg);
-	/* Deletes an entry, unless it is a younger one by now. NULL: entries are kept. */
-	void (*bury)(void *ctx, const struct rt_live_key *key, uint64_t time);
+	/*
+	 * Deletes an entry, unless it is a younger one by now. False: it stays, and alive() has it
+	 * again. NULL: all stay.
+	 */
+	bool (*bury)(void *ctx, const struct rt_live_key *key, uint64_t time);
 	/* Counts how often an aggregation or a table had no room until now. May be NULL. */
 	uint64_t (*drops)(void *ctx);
 	/*

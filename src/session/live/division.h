@@ -51,7 +51,8 @@ struct division {
 	bool *is_bound;	   /* by root, and process: its clauses must run in the kernel */
 	bool *is_later;	   /* by process, and clause: it may get code that is mapped later */
 	bool has_changed;
-	const char *alive_lack;		     /* division_alive_lack() */
+	const char *alive_lack;	   /* division_alive_lack() */
+	struct hashmap *libraries; /* by name of the module: 1; 2: it stays (division_alive.c) */
 	VEC(struct session_unit *) relaying; /* units of sites that are relayed */
 };
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "inproc/inproc.h"
+#include "base/hashmap.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "patch/patch.h"
@@ -268,6 +269,7 @@ static void division_begin(struct division *d)
 	division_group(d);
 	d->alive_lack = division_alive_lack(d);
 }
+	d->libraries = hashmap_create();
 
 static void division_end(struct division *d)
 {
@@ -282,6 +284,7 @@ static void division_end(struct division *d)
 	vec_deinit(&d->processes);
 	vec_deinit(&d->relaying);
 	free(d->roots);
+	hashmap_destroy(d->libraries);
 	free(d->shares);
 	free(d->has_globals);
 	free(d->spans);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """live() and dead() over a program that takes and gives back known numbers of objects (live.c)."""
-import json, os, re, signal, subprocess, sys, time
+import itertools, json, os, re, signal, subprocess, sys, time
 
 DTRACE, TMP, PATIENCE = os.environ["DTRACE"], os.environ["TMP"], int(os.environ.get("PATIENCE", "1"))
 PROGRAM = TMP + "/live"
@@ -82,13 +82,13 @@ check("inproc: what was taken before the exec" + err, re.findall(r"^\d: .*$", ou
 out, err = run(CLAUSES.replace("{ dead(arg0); }", "/execname != \"other\"/ { dead(arg0); }") + TABLE, "-x", "inproc=auto", "-x", "inprocsum")
 check("dead() in the kernel", rows(out), everything)
 check("and live() with it", bool(re.search(r"share variables with uprobes", err)), True)
-# What goes without a dead() would fill the table of a process, where nobody else gives it back; behind the last row it may.
-for argv, more, is_there in (([], "tick-1s { trunc(@); }", False), ([], "tick-1s { clear(@); }", False), (["-x", "livecheck=8"], "", False), ([], "tick-1s { @n = count(); trunc(@n); }", True),
+# What clear() and trunc() leave out would fill the table of a process, where nobody else gives it back; behind the last row it may, and so may objects that go by themselves.
+for argv, more, is_there in (([], "tick-1s { trunc(@); }", False), ([], "tick-1s { clear(@); }", False), (["-x", "livecheck=8"], "", True), ([], "tick-1s { @n = count(); trunc(@n); }", True),
                              ([], "END { trunc(@, 1); }", True)):
     out, err = run(CLAUSES + more, "-x", "inproc=auto", "-x", "inprocsum", *argv)
     check(f"inproc, {argv} {more}: {err}", bool(re.search(r"\d+ the kernel gives back what goes without dead\(\)", err)), not is_there)
     check(f"inproc, {argv} {more}: places", bool(re.search(r"[1-9]\d* places? probed in process \d+ itself", err)), is_there and has_inproc)
-# A library may be closed, and opened again, when its places are the kernel's.
+# A library may be closed, and opened again, when its places are the kernel's; not one that the program needs by its name.
 with open(TMP + "/thing.c", "w") as f:
     f.write("""static volatile unsigned long sum;
 __attribute__((noinline)) void thing_make(unsigned long addr) { sum += addr * 3; sum ^= addr; if (sum == 77) sum = addr; }
@@ -100,7 +100,9 @@ int main(void) { for (int i = 1; i <= 100; i++) thing_make(i * 16); return 0; }
 subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", TMP + "/libthing.so", TMP + "/thing.c"], check=True)
 subprocess.run(["cc", "-O1", "-o", TMP + "/user", TMP + "/user.c", TMP + "/libthing.so"], check=True)
 subprocess.run(["cc", "-O1", "-o", TMP + "/whole", TMP + "/user.c", TMP + "/thing.c"], check=True)
-for program, module, is_there in (("user", "libthing.so", False), ("whole", "whole", True), ("whole", "a.out", True)):
+subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-Wl,-soname,libnamed.so", "-o", TMP + "/libnamed.so", TMP + "/thing.c"], check=True)
+subprocess.run(["cc", "-O1", "-o", TMP + "/namer", TMP + "/user.c", TMP + "/libnamed.so", "-Wl,-rpath," + TMP], check=True)
+for program, module, is_there in (("user", "libthing.so", False), ("namer", "libnamed.so", True), ("whole", "whole", True), ("whole", "a.out", True)):
     out, err = run("pid$target:%s:thing_make:entry { @[1] = live(arg0, 2); }" % module + TABLE, "-x", "inproc=auto", "-x", "inprocsum", command=TMP + "/" + program)
     check(f"{module}: {err}", rows(out), {1: (200, 100)})
     check(f"{module}: places: {err}", bool(re.search(r"1 share variables with probes that may come", err)), not is_there)
@@ -124,8 +126,9 @@ int main(void) {
 }
 """)
 subprocess.run(["cc", "-O1", "-g", "-o", TMP + "/kinds", TMP + "/kinds.c"], check=True)
-for argv, count, gone in ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300), (["-x", "livecheck=8"], 600, 400), ([], 1000, 0)):
-    d = subprocess.Popen([DTRACE, "-q", *argv, "-n", "pid$target:kinds:make:entry { @[arg1] = live(arg0, 16); } syscall::write:return /pid == $target/ { exit(0); } END { printa(\"%@count things\\n\", @); }",
+CHECKS = ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300), (["-x", "livecheck=8"], 600, 400), ([], 1000, 0))
+for mode, (argv, count, gone) in itertools.product(([], ["-x", "inproc=auto"], ["-x", "inproc=auto", "-x", "liveorder"]), CHECKS):
+    d = subprocess.Popen([DTRACE, "-q", *mode, *argv, "-n", "pid$target:kinds:make:entry { @[arg1] = live(arg0, 16); } syscall::write:return /pid == $target/ { exit(0); } END { printa(\"%@count things\\n\", @); }",
                           "-c", TMP + "/kinds"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     out = d.stdout.readline()
     while out == "made\n":
@@ -136,7 +139,7 @@ for argv, count, gone in ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300)
     if "answer too slowly" in err:  # on an emulated machine most of the objects may not be looked at, which is told
         check(f"livecheck, {gone} are gone, {told} told, {unseen} unseen: {err}", told <= gone <= told + unseen, True)
         count, gone = 1000 - told, told
-    check("livecheck " + " ".join(argv) + err, out, f"{count} things\n")
+    check("livecheck " + " ".join(mode + argv) + err, out, f"{count} things\n")
     check("told", told, gone)
 
 # Without a format: bytes, number, age, and what found no room.

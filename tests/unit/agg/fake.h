@@ -60,6 +60,7 @@ struct fake {
 	uint64_t forgotten; /* hash that was forgotten last */
 	VEC(struct fake_alive) alive;
 	int nburied;
+	bool keeps; /* entries stay in the table */
 	/* a probe that fires when an element has just been taken */
 	void (*on_take)(struct fake *f, uint32_t agg, const void *key);
 	/* one that fires when an element has just been looked at */
@@ -187,16 +188,19 @@ static inline struct err *fake_alive_each(void *ctx, agg_alive_f *f, void *arg)
 	return NULL;
 }
 
-static inline void fake_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+static inline bool fake_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 {
 	struct fake *fk = ctx;
 
+	if (fk->keeps)
+		return false;
 	for (uint32_t i = 0; i < fk->alive.len; i++)
 		if (!fk->alive.data[i].is_gone && fk->alive.data[i].key.addr == key->addr &&
 		    fk->alive.data[i].value.time == time) {
 			fk->alive.data[i].is_gone = true;
 			fk->nburied++;
 		}
+	return true;
 }
 
 static const struct agg_io fake_io = {.each = fake_each,

@@ -103,6 +103,31 @@ static void test_gone(void)
 	fake_deinit(&f);
 }
 
+/* What stays in the table is looked at again each time, and counted once. */
+static void test_kept(void)
+{
+	static struct memory m;
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id = check_open(&f, 8, &m, false);
+
+	f.keeps = true;
+	for (uint64_t i = 0; i < 100; i++) {
+		object_add(&f, id, BASE + 40 * i, CLASS);
+		word_set(&m, BASE + 40 * i + NEW_WORD, i % 4 ? CLASS : 0);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		v = fake_snap(&f, id);
+		is_int(count_of(v, CLASS), 75, "an entry that stays does not count");
+		is_int((int64_t)aggs_live_checked(f.aggs).ngone_kept, 25, "and is told of as one");
+	}
+	word_set(&m, BASE + NEW_WORD, CLASS);
+	v = fake_snap(&f, id);
+	is_int(count_of(v, CLASS), 76, "until an object is there again");
+	is_int((int64_t)aggs_live_checked(f.aggs).ngone, 0, "none has left the table");
+	fake_deinit(&f);
+}
+
 /* A new object may come to the address after the first reading of the table. */
 static void test_time(void)
 {
@@ -187,6 +212,7 @@ static void test_others(void)
 int main(void)
 {
 	test_gone();
+	test_kept();
 	test_time();
 	test_base(false);
 	test_base(true);

@@ -430,6 +430,10 @@ static void test_taken(void)
 	is_int(view_count(&t), 1, "nor the next time");
 	live_call(&t, 0x2000, 10, 9, 5, 0);
 	is_int(view_count(&t), 2, "a younger one is");
+	t.layout.opts.liveorder = true;
+	ok(!ndata_aggs.bury(t.d, &(struct rt_live_key){.addr = 0x2000, .pid = PID}, 9),
+	   "where times only say an order, nothing is buried");
+	is_int(view_count(&t), 2, "because the next object there may have the same time");
 	env_close(&t);
 }
 
