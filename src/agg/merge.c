@@ -142,6 +142,18 @@ static bool merge_string(void *ctx, uint64_t hash, struct strbuf *out)
 	return false;
 }
 
+static bool merge_site(void *ctx, uint64_t code, uint64_t at, const char **ret_file,
+		       uint64_t *ret_line)
+{
+	const struct agg_merge *m = ctx;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->sources[i].io->site &&
+		    m->sources[i].io->site(m->sources[i].ctx, code, at, ret_file, ret_line))
+			return true;
+	return false;
+}
+
 static bool merge_stack(void *ctx, uint64_t hash, struct strbuf *out)
 {
 	const struct agg_merge *m = ctx;
@@ -235,6 +247,7 @@ static struct err *merge_alive(void *ctx, agg_alive_f *f, void *arg)
 static bool merge_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 {
 	const struct agg_merge *m = ctx;
+	bool is_buried = true;
 
 	for (uint32_t i = 0; i < m->n; i++)
 		if (m->sources[i].io->bury && !m->sources[i].io->bury(m->sources[i].ctx, key, time))
@@ -248,7 +261,6 @@ struct agg_merge *agg_merge_create(const struct layout *l, const struct agg_sour
 				   uint32_t n)
 {
 	struct agg_merge *m = xcalloc(1, sizeof(*m));
-	bool is_buried = true;
 
 	m->layout = l;
 	m->n = n;
@@ -262,6 +274,7 @@ struct agg_merge *agg_merge_create(const struct layout *l, const struct agg_sour
 	/* what a function does is asked by whether there is one (probe/engine.h) */
 	for (uint32_t i = 0; i < n; i++) {
 		m->io.stack = sources[i].io->stack ? merge_stack : m->io.stack;
+		m->io.site = sources[i].io->site ? merge_site : m->io.site;
 		m->io.texts = sources[i].io->texts ? merge_texts : m->io.texts;
 		m->io.forget = sources[i].io->forget ? merge_forget : m->io.forget;
 		m->io.alive = sources[i].io->alive ? merge_alive : m->io.alive;

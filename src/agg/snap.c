@@ -163,6 +163,29 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 	k->size = (uint32_t)strlen(k->bytes);
 }
 
+static void keys_decode(struct aggs *a, const struct agg_layout *l, const uint8_t *key,
+			struct agg_key *keys)
+{
+	uint64_t code, at, line = 0;
+	const char *file = NULL;
+	bool is_site = a->io->site && agg_key_site(l, key, &code, &at) &&
+		       a->io->site(a->ctx, code, at, &file, &line);
+
+	for (uint32_t i = 0; i < l->nkeys; i++) {
+		const struct key_field *f = &l->keys[i];
+
+		if (!is_site || !f->lang) {
+			key_decode(a, f, key, &keys[i]);
+			continue;
+		}
+		keys[i] = (struct agg_key){.datum = f->datum, .is_signed = f->is_signed};
+		keys[i].size = f->size;
+		keys[i].ival = line;
+		if (f->lang == DIF_VAR_LFILE)
+			key_set_text(&keys[i], arena_strdup(a->arena, file), strlen(file));
+	}
+}
+
 /* ---- one map of aggregations --------------------------------------------------------------- */
 
 struct snap {
@@ -230,8 +253,7 @@ static struct elem *elem_get(struct snap *s, struct agg_slot *slot, const uint8_
 	struct elem *e;
 
 	probe.keys = ARENA_NEW_N(s->a->arena, struct agg_key, probe.nkeys);
-	for (uint32_t i = 0; i < probe.nkeys; i++)
-		key_decode(s->a, &l->keys[i], key, &probe.keys[i]);
+	keys_decode(s->a, l, key, probe.keys);
 	if (is_one_to_one(l))
 		return elem_push(s, slot, probe.keys);
 	strbuf_clear(&s->canon);

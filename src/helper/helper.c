@@ -37,6 +37,8 @@ static const char *const probe_names[] = {
 	[HELPER_HANDLES] = "handles",
 	[HELPER_THREAD] = "thread",
 	[HELPER_OWNER] = "owner",
+	[HELPER_CONTEXT] = "context",
+	[HELPER_SITE] = "site",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */

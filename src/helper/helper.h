@@ -61,6 +61,8 @@ enum helper_probe {
 	HELPER_HANDLES,
 	HELPER_THREAD,
 	HELPER_OWNER,
+	HELPER_CONTEXT,
+	HELPER_SITE,
 };
 
 struct helper {

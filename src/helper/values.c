@@ -380,6 +380,41 @@ void value_thread_read(struct process *p, const struct helper *h, taddr pointer,
 	ret->is_known = r.nsaid;
 }
 
+void value_site_read(struct process *p, const struct helper *h, uint64_t code, uint64_t at,
+		     struct value *ret)
+{
+	struct run r = {.p = p, .act = value_act, .to = ret};
+
+	*ret = (struct value){0};
+	word_run(&r, h, HELPER_SITE, code, at, &ret->fault);
+	ret->is_known = r.nsaid && !ret->fault;
+}
+
+bool value_context_read(struct process *p, const struct helper *h, struct value_context *ret)
+{
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} numbers[] = {
+		{"module", &ret->module}, {"variable", &ret->variable}, {"stack", &ret->stack},
+		{"words", &ret->words},	  {"top", &ret->top},		{"size", &ret->size},
+		{"code", &ret->code},	  {"position", &ret->at},	{"depth", &ret->depth},
+	};
+	struct value v;
+	bool has_all = true;
+	int64_t n = 0;
+
+	*ret = (struct value_context){0};
+	value_answer_read(p, h, HELPER_CONTEXT, 0, &v);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		has_all = has_all && !v.fault && value_number_get(&v, numbers[i].name, &n);
+		*numbers[i].to = has_all ? (uint64_t)n : 0;
+	}
+	ret->is_proven = has_all && value_number_get(&v, "proven", &n) && n;
+	value_free(&v);
+	return has_all;
+}
+
 const struct value_item *value_item_find(const struct value *v, const char *name)
 {
 	for (uint32_t i = 0; i < v->items.len; i++)

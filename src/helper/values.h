@@ -21,6 +21,10 @@
  *                             uitem() of "thread" (what the runtime has for it), "name", "state"
  *     dtrace:helper:owner:    arg0: the address of an object; umember() of the "thread" to which
  *                             it belongs, or of an address in that
+ *     dtrace:helper:context:  how a thread finds its innermost frame, in numbers (value_context);
+ *                             only what attach clauses of the helper itself have set is known
+ *     dtrace:helper:site:     arg0: the code object of such a frame, arg1: its position; "file" and
+ *                             "line" of it. The same is known
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class, arg1: the kind of the slots
  *     dtrace:helper:shape:    the same of a class; uprop() for each of its properties
@@ -121,6 +125,28 @@ bool value_has_clauses(const struct helper *h, enum helper_probe probe);
 /* The answer about a thread, by its thread pointer and id. */
 void value_thread_read(struct process *p, const struct helper *h, taddr pointer, pid_t tid,
 		       struct value *ret);
+/*
+ * How a thread finds the innermost frame of the language: its thread-local variable has the address
+ * of a context, which has the address of a stack of frames, the number of its words, and the
+ * address of the innermost frame. Offsets in bytes.
+ */
+struct value_context {
+	uint64_t module, variable;  /* as tlsmod(), tlsoff() say */
+	uint64_t stack, words, top; /* in the context */
+	uint64_t size;		    /* of a frame */
+	uint64_t code, at;	    /* in a frame: its code object, its position there */
+	uint64_t depth;		    /* so many frames may lie above one that has both */
+	/*
+	 * The runtime's own code has these offsets: they need not be compared with a thread that
+	 * has a context.
+	 */
+	bool is_proven;
+};
+/* False: the helper does not say that of the process. */
+bool value_context_read(struct process *p, const struct helper *h, struct value_context *ret);
+/* The answer about a place: the text of its file has to be read by its pieces. */
+void value_site_read(struct process *p, const struct helper *h, uint64_t code, uint64_t at,
+		     struct value *ret);
 /* The item of a name; NULL: there is none. */
 const struct value_item *value_item_find(const struct value *v, const char *name);
 /* The number that an item is, by unumber(); false: it is none. */

@@ -104,6 +104,8 @@ static const char *children_lack(const struct inproc *p)
 {
 	if (p->plan->live_off)
 		return "live() follows the objects of one process";
+	if (p->frames.size)
+		return "lines of a language are read in one process";
 	if (p->has_own_probes)
 		return "probes of the program's own are of one process";
 	if (!p->run || inproc_windows_are_due(p))

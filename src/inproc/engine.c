@@ -77,6 +77,7 @@ static struct native_target target_of(const struct inproc_run *r)
 		.rseq_cpu_off = (int32_t)rseq,
 		.has_tid = p->has_tid,
 		.tid_off = p->tid_off,
+		.has_frames = p->frames.size != 0,
 		.checks_fs = p->checks_fs,
 		.stops_when_full = r->stops_when_full,
 		.only_cpu = r->only_cpu,

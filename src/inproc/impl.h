@@ -121,7 +121,9 @@ struct inproc {
 	uint64_t code_used; /* bytes of the code part */
 	bool has_tid;
 	int32_t tid_off;
-	bool checks_fs; /* threads may have no thread block */
+	bool checks_fs;		   /* threads may have no thread block */
+	struct blob_frames frames; /* frames of a language; size 0: they are not known, */
+	const char *no_frames;	   /* and why not (static); NULL: nobody has asked */
 	/* children.c: those whose memory has no jumps any more; and those whose jumps fire */
 	VEC(pid_t) children;
 	VEC(struct inproc_child *) followed;
@@ -277,6 +279,16 @@ bool inproc_allows(void *ctx, uint32_t clause, uint32_t probe);
 void inproc_note_fires(struct inproc *p, const struct unit *u);
 /* A line for debugging; e may be NULL, and stays the caller's. */
 void inproc_debug(const struct inproc *p, const char *what, const struct err *e);
+
+/* ---- frames.c -------------------------------------------------------------------------------- */
+
+struct halt;
+
+/*
+ * Finds where the threads of a process, which are held, have the frames of a language, and compares
+ * what is said of them with all threads that have some: p->frames, or p->no_frames.
+ */
+void inproc_frames_find(struct inproc *p, const struct halt *h);
 
 /* ---- hidden.c -------------------------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@
  *     children.c  children with the jumps of their parent, which are switched on, or taken out
  *     relay.c     sites that are handed to the engine in the kernel, by a uprobe in the region
  *     hidden.c    windows that breakpoints of other tools hide
+ *     frames.c    where a runtime keeps the frames of its language
  *     process.c   the process: region, layout of code and data, windows written and taken back
  *     engine.c    struct engine
  *     follow.c    files that the process has unmapped, or mapped again
@@ -49,6 +50,21 @@ enum inproc_mode { INPROC_OFF, INPROC_AUTO, INPROC_ALL };
 
 extern const struct engine engine_inproc;
 
+/* Where a runtime keeps the frames of its language, as its helper says. */
+struct inproc_frames {
+	uint64_t module, variable; /* of the thread-local variable with the context of a thread */
+	bool is_proven;		   /* they need not be compared with a context */
+	struct blob_frames frames; /* the context's place is found here */
+};
+struct inproc_sites {
+	/* False: *ret_why says why not, a phrase that follows "places "; it is static. */
+	bool (*find)(void *ctx, pid_t pid, struct inproc_frames *ret, const char **ret_why);
+	/* As ndata_hooks.site(), for a process. */
+	const struct ndata_site *(*site)(void *ctx, pid_t pid, uint64_t code, uint64_t at,
+					 bool is_new);
+	void *ctx;
+};
+
 struct inproc_opts {
 	enum inproc_mode mode;
 	pid_t pid;
@@ -57,6 +73,8 @@ struct inproc_opts {
 	struct gate *gate;
 	uint32_t bufsize;
 	const atomic_int *is_interrupted; /* as in struct attach_opts; NULL is allowed */
+	/* Asked if a clause counts under lines of a language; without functions: it knows none. */
+	struct inproc_sites sites;
 	/* Receives lines for debugging, without newline; may be NULL. */
 	void (*debug)(void *ctx, const char *msg);
 	void *ctx;
@@ -145,6 +163,11 @@ MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, ui
 				    bool has_relays, bool has_later, const bool *clauses,
 				    struct keeper *keeper);
 #define INPROC_LATER 8192u
+/*
+ * Why clauses cannot count under lines of a language there, after it was entered, as a phrase that
+ * follows "places " (static). NULL: they can, or none does.
+ */
+const char *inproc_lines_lack(const struct inproc *p);
 /*
  * Why clause i of the unit cannot run in the process, after it was entered: what it reads was not
  * found there (static). NULL: it can. only_cpu: as engine_opts.cpu.

@@ -13,6 +13,7 @@
 #include "dtrace.h"
 #include "base/text.h"
 #include "inproc/impl.h"
+#include "target/halt.h"
 
 /* Room for code, beside what sites need: functions of clauses, constants. */
 #define CODE_ROOM	(1u << 20)
@@ -168,6 +169,21 @@ static void blocks_read(struct inproc *p)
 	p->checks_fs = is_read ? b.lacks_one : p->opts.is_early;
 }
 
+/* While all threads are held, finds the frames of a language. */
+static void frames_find(struct inproc *p)
+{
+	struct halt h = {0};
+	struct err *e = halt_process(p->opts.pid, &h);
+
+	if (e) {
+		p->no_frames = "read lines of a process that cannot be held";
+		err_destroy(e);
+		return;
+	}
+	inproc_frames_find(p, &h);
+	halt_release(&h);
+}
+
 struct native_target inproc_target(const struct inproc *p)
 {
 	int64_t off;
@@ -177,6 +193,7 @@ struct native_target inproc_target(const struct inproc *p)
 		.pid = (uint32_t)p->opts.pid,
 		.has_rseq = patch_rseq_offset(p->patch, &off),
 		.has_tid = p->has_tid,
+		.has_frames = p->frames.size != 0,
 		.only_cpu = -1,
 	};
 }
@@ -190,7 +207,14 @@ const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uin
 		return NULL;
 	t = inproc_target(p);
 	t.only_cpu = only_cpu;
+	if (p->no_frames && native_has_sites(u->clauses[i].layout->clause))
+		return p->no_frames;
 	return native_target_lack(u, i, &t);
+}
+
+const char *inproc_lines_lack(const struct inproc *p)
+{
+	return p->no_frames;
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */
@@ -352,6 +376,14 @@ static void clause_use(struct used *used, const struct layout *l, const struct p
 		}
 }
 
+static bool clauses_have_sites(const struct layout *l, const bool *clauses)
+{
+	for (uint32_t i = 0; i < l->nclauses; i++)
+		if (clauses[i] && native_has_sites(l->clauses[i].clause))
+			return true;
+	return false;
+}
+
 static struct err *data_plan(struct inproc *p, const struct layout *l, const bool *clauses,
 			     uint32_t nsites, uint32_t *ret_nclauses)
 {
@@ -402,11 +434,19 @@ static struct err *locked_place(struct inproc *p)
 		    : err_new("no code that counts can be made for process %d", (int)p->opts.pid);
 }
 
+static const struct ndata_site *site_find(void *ctx, uint64_t code, uint64_t at, bool is_new)
+{
+	const struct inproc *p = ctx;
+
+	return p->opts.sites.site(p->opts.sites.ctx, p->opts.pid, code, at, is_new);
+}
+
 /* Fills the data part: through a file of ours, of which only what was written is copied. */
 static struct err *data_fill(struct inproc *p, const struct layout *l)
 {
 	const struct ndata_hooks hooks = {.allows = inproc_allows,
 					  .is_alive = p->has_our_ids ? is_thread_alive : NULL,
+					  .site = p->opts.sites.site ? site_find : NULL,
 					  .ctx = p,
 					  .pid = (uint32_t)p->opts.pid};
 	size_t size = p->plan->size;
@@ -500,7 +540,9 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 					why),
 				EDT_NOTSUP);
 	blocks_read(p);
-	if (has_relays || !p->has_tid)
+	if (clauses_have_sites(l, clauses))
+		frames_find(p);
+	if (has_relays || !p->has_tid || p->no_frames)
 		opts.slots = nsites;
 	e = thread_blocks_check(p);
 	if (!e && !p->has_maps)
@@ -509,6 +551,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 		e = data_plan(p, l, clauses, nsites, &nclauses);
 	if (e)
 		return e;
+	p->plan->frames = p->frames;
 	span_find(p, &opts.near_lo, &opts.near_hi);
 	opts.data_size = p->plan->size;
 	opts.code_size = blob_code_size + sizeof(struct blob_conf) +

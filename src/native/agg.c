@@ -38,10 +38,31 @@ void ngen_user_addr(struct ngen *g, uint32_t off, const struct difo *d, uint32_t
 	x86_store(&g->x, 8, on_stack(off), RAX);
 }
 
+/* Finds the place of the innermost frame of a language, for the fields of the key. */
+static void site_find(struct ngen *g)
+{
+	x86_load(&g->x, 8, false, RSI, x86_at_fs(0));
+	x86_lea(&g->x, RDX, on_stack(g->stack.site));
+	ngen_call(g, BLOB_SITE);
+}
+
+/* A field that has a part of that place. */
+static uint32_t site_part(struct ngen *g, const struct key_field *f, int var, uint32_t next)
+{
+	uint32_t word = var == DIF_VAR_LFILE ? 0 : 8;
+
+	x86_load(&g->x, 8, false, RAX, on_stack(g->stack.site + word));
+	return ngen_key_store(g, g->stack.key, f->off, f->size, next);
+}
+
 /* next: where the next field begins. Returns how far the key is written. */
 static uint32_t key_part(struct ngen *g, const struct key_field *f, const struct difo *d,
 			 uint32_t action, uint32_t next)
 {
+	int var = difo_is_builtin(d);
+
+	if (var_is_site(var))
+		return site_part(g, f, var, next);
 	switch (f->repr) {
 	case KEY_STRID:
 	case KEY_INT:
@@ -65,6 +86,8 @@ static void key_build(struct ngen *g, const struct agg_layout *al, const struct 
 	uint32_t at = g->stack.key, pos = 0;
 	uint32_t end = ngen_table_key(g, al->map, g->l->agg_maps[al->map].key_size);
 
+	if (ngen_act_has_site(act))
+		site_find(g);
 	if (al->owner) {
 		x86_store_imm(&g->x, 8, on_stack(at), (int32_t)al->owner);
 		pos = 8;

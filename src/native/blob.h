@@ -161,6 +161,20 @@ struct blob_live {
 #define BLOB_LIVE_OWNER_MAX (~0ull >> 2)
 #define BLOB_LIVE_OWN_MIN   256u /* slots: those of 4 KB of addresses follow one another */
 
+/*
+ * Where a runtime keeps the frames of its language (SITE): offsets in bytes. A thread-local
+ * variable has the address of the thread's context, or 0; the context has the address of a stack of
+ * frames, the number of its words, and the address of the innermost frame. Outer frames follow at
+ * higher addresses. What is read is the thread's own, and its runtime uses it at the same time.
+ */
+struct blob_frames {
+	s64 context;	       /* of the variable, from the thread block */
+	u32 stack, words, top; /* in the context */
+	u32 size;	       /* of a frame; 0: nothing is known, and there are no sites */
+	u32 code, at;	       /* in a frame: the code that it runs, and the position in that */
+	u32 depth, pad;	       /* so many frames are looked at */
+};
+
 /* What the functions know of the data part: it stands behind their code, which nobody changes. */
 struct blob_conf {
 	u64 cookie; /* a random number, by which words of records and places of keys differ */
@@ -175,6 +189,7 @@ struct blob_conf {
 	u64 live_mask;	 /* their number, a power of two, less 1 */
 	u64 own_off;	 /* of the slots that addresses own */
 	u64 own_shift;	 /* 64 less the binary logarithm of their number */
+	struct blob_frames frames;
 	struct blob_table tables[];
 };
 
@@ -196,6 +211,8 @@ struct blob_plan {
 	u64 own_off;	 /* of the slots of live() that addresses own; 0: there are none */
 	u32 own_slots;	 /* a power of two, at least BLOB_LIVE_OWN_MIN */
 	u32 max_record;	 /* the most bytes of a record */
+	/* What SITE knows; size 0 until it is set, which is before ndata_conf(). */
+	struct blob_frames frames;
 	/*
 	 * Table i is that of layout.agg_maps[i], nagg + i that of layout.arr_maps[i], and
 	 * nagg + narr that of thread-local scalars.
@@ -355,6 +372,9 @@ static inline void blob_rec_end(void *rec, u8 state)
  *     is. If there is no room, the element counts it.
  * void DEAD(data, addr, until)
  *     Follows the address no more, if its time is at most until.
+ * void SITE(data, fs, to)
+ *     Stores the place of the innermost frame of the language that has one: the address of its code
+ *     object, and the position there; 0 and 0: there is none. fs: the address of the thread block.
  */
 /* clang-format off */
 #define BLOB_FUNCS(F)               \
@@ -380,7 +400,8 @@ static inline void blob_rec_end(void *rec, u8 state)
 	F(FOLLOWED, followed)       \
 	F(LIVE, live)               \
 	F(DEAD, dead)               \
-	F(ORDER, order)
+	F(ORDER, order)             \
+	F(SITE, site)
 /* clang-format on */
 
 enum blob_func {

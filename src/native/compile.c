@@ -206,7 +206,8 @@ static void stack_lay_out(struct ngen *g, const struct ngen_needs *n)
 	s->exits = pos += 8;
 	s->val = pos += 8;
 	s->incr = pos += 8;
-	s->key = pos += 8;
+	s->site = pos += 8;
+	s->key = pos += n->site ? 16 : 0;
 	pos += ROUND_UP(n->key_size, 8u);
 	s->this = pos;
 	s->this_size = n->this_vars ? g->l->this_size : 0;
@@ -378,6 +379,8 @@ const char *native_target_lack(const struct unit *u, uint32_t i, const struct na
 	ngen_needs(&n, t->layout, u->clauses[i].layout);
 	if (n.tid && !t->has_tid)
 		return "read the thread's number, which is not found in its thread block";
+	if (n.site && !t->has_frames)
+		return "read a line of a language, whose frames are not found in the process";
 	if (!t->has_rseq && (n.cpu || t->only_cpu >= 0))
 		return "need the number of the CPU, and the process has no restartable sequences";
 	return NULL;

@@ -129,6 +129,7 @@ struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size)
 		.live_mask = p->live_slots ? p->live_slots - 1 : 0,
 		.own_off = p->own_off,
 		.own_shift = p->own_slots ? 64u - (uint32_t)__builtin_ctz(p->own_slots) : 0,
+		.frames = p->frames,
 	};
 	memcpy(c->tables, p->tables, p->ntables * sizeof(*p->tables));
 	*ret_size = size;

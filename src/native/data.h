@@ -52,11 +52,23 @@ struct ndata_opts {
 MUST_CHECK struct err *blob_plan_create(const struct ndata_opts *opts, struct blob_plan **ret);
 void blob_plan_destroy(struct blob_plan *p); /* NULL is allowed */
 
+/* A place in a program of a language. */
+struct ndata_site {
+	const char *file; /* "": there is none */
+	uint64_t line;	  /* 0: it is not known */
+};
+
 struct ndata_hooks {
 	/* Whether the clause may have fired on the probe in the process. NULL: it may. */
 	bool (*allows)(void *ctx, uint32_t clause, uint32_t probe);
 	/* Whether a thread is alive; tid: the id that it has for itself. NULL: not known. */
 	bool (*is_alive)(void *ctx, uint32_t tid);
+	/*
+	 * What the numbers mean that stand in place of lfile and lline in a key (agg_key_site());
+	 * the result lives as long as ctx. is_new: they were found in a table of the process;
+	 * else, NULL: they never were. NULL: there are none.
+	 */
+	const struct ndata_site *(*site)(void *ctx, uint64_t code, uint64_t at, bool is_new);
 	void *ctx;
 	uint32_t pid; /* of the process, as the session numbers it: whose addresses live() has */
 };

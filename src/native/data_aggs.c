@@ -39,7 +39,8 @@ struct cell {
 struct map_state {
 	const struct elem_map *spec;
 	const struct blob_table *table;
-	bool has_live; /* entries of live() refer to its slots */
+	bool has_live;	/* entries of live() refer to its slots */
+	bool has_sites; /* keys have places of a language */
 	VEC(struct dead) dead;
 	struct hashmap *by_slot; /* cpu, slot -> index in dead, plus 1 */
 	struct hashmap *carry;	 /* key -> uint64_t[] */
@@ -245,6 +246,17 @@ static struct part *part_add(struct reading *r, const uint8_t *key, uint32_t cpu
 	return p;
 }
 
+/*
+ * Finds out what the place in a key means as soon as it is seen: the program may forget it, or end.
+ */
+static void site_note(const struct ndata *d, const struct map_state *m, const uint8_t *key)
+{
+	uint64_t code, at;
+
+	if (m->has_sites && d->hooks.site && agg_key_site(owner_of(d, m, key), key, &code, &at))
+		(void)d->hooks.site(d->hooks.ctx, code, at, true);
+}
+
 static void slot_add(struct reading *r, uint32_t cpu, uint32_t number, const uint8_t *slot)
 {
 	uint8_t state = (uint8_t)(value_word(slot, 0) >> BLOB_SLOT_SHIFT);
@@ -255,9 +267,10 @@ static void slot_add(struct reading *r, uint32_t cpu, uint32_t number, const uin
 		x = dead_find(r->m, (struct slot_id){cpu, number});
 	if (x)
 		dead_carry(r->d, r->m, x, value);
-	else if (state == BLOB_SLOT_LIVE && slot_is_live(r->d, r->m, slot))
-		value_add(owner_of(r->d, r->m, slot + 8), part_add(r, slot + 8, cpu)->words, value,
-			  NULL);
+	if (x || state != BLOB_SLOT_LIVE || !slot_is_live(r->d, r->m, slot))
+		return;
+	site_note(r->d, r->m, slot + 8);
+	value_add(owner_of(r->d, r->m, slot + 8), part_add(r, slot + 8, cpu)->words, value, NULL);
 }
 
 /* Reads one CPU's table, the pages that exist. */
@@ -840,6 +853,20 @@ static bool aggs_string(void *ctx, uint64_t hash, struct strbuf *out)
 	return false;
 }
 
+static bool aggs_site(void *ctx, uint64_t code, uint64_t at, const char **ret_file,
+		      uint64_t *ret_line)
+{
+	const struct ndata *d = ctx;
+	const struct ndata_site *s =
+		d->hooks.site ? d->hooks.site(d->hooks.ctx, code, at, false) : NULL;
+
+	if (!s)
+		return false;
+	*ret_file = s->file;
+	*ret_line = s->line;
+	return true;
+}
+
 static uint64_t aggs_drops(void *ctx)
 {
 	struct ndata *d = ctx, *x;
@@ -911,6 +938,7 @@ const struct agg_io ndata_aggs = {
 	.peek = aggs_peek,
 	.put = aggs_put,
 	.string = aggs_string,
+	.site = aggs_site,
 	.drops = aggs_drops,
 	.alive = lives_each,
 	.bury = lives_bury,
@@ -928,6 +956,8 @@ void maps_init(struct ndata *d)
 		m->table = &d->plan->tables[i];
 		for (uint32_t k = 0; k < m->spec->nmembers && d->plan->live_off; k++)
 			m->has_live |= member_of(d, m, k)->agg->func == AGGFUNC_LIVE;
+		for (uint32_t k = 0; k < m->spec->nmembers; k++)
+			m->has_sites |= agg_has_sites(member_of(d, m, k));
 		m->by_slot = hashmap_create();
 		m->carry = hashmap_create();
 		m->cells = xcalloc(m->spec->key_size ? 1 : MAX(m->spec->nmembers, 1u),

@@ -43,6 +43,7 @@ struct ngen_stack {
 	uint32_t exits; /* u32: not 0: exit() was called */
 	uint32_t val;	/* value of an aggregating function, or the number of its bucket */
 	uint32_t incr;	/* its increment, or the bytes of live() */
+	uint32_t site;	/* two words: what SITE has stored */
 	uint32_t key, this, this_size, rec;
 	uint32_t spill; /* the last area: its size is known when the function is done */
 };
@@ -99,13 +100,16 @@ struct ngen_needs {
 	uint32_t args;		 /* bit n: argN */
 	uint32_t names;		 /* bit n: probeprov, mod, func, name */
 	uint32_t compared_names; /* those that are more than a key or a field of a record */
-	bool probe, epid, time, tls, faults, exits, cpu, tid, ucaller, this_vars, records, pushed;
+	bool probe, epid, time, tls, faults, exits, cpu, tid, ucaller, this_vars, records, pushed,
+		site;
 	bool slot;     /* of the CPU, also where nothing seldom happens */
 	uint32_t regs; /* bit n: uregs[n] */
 	uint32_t key_size, rec_size;
 };
 
 void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct clause_layout *cl);
+/* Whether an aggregation has the place of a frame of a language in its key. */
+bool ngen_act_has_site(const struct prog_act *act);
 /* Whether instruction i reads element *ret_index, a constant, of args[] or uregs[]. */
 bool ngen_const_index(const struct difo *d, uint32_t i, uint64_t *ret_index);
 /* Whether a subroutine is one of those that only filters call. */

@@ -21,8 +21,9 @@
  *                writes NATIVE_STACK_MAX bytes below it (the blob's
  *                functions included), the data part, its own constants, the thread block at %fs:0,
  *                the word at frame->rsp, and words of the function's own stack frame, which are
- *                arguments of programs' own probes. Nothing else, so that no instruction can
- *                fault, whatever the clauses compute.
+ *                arguments of programs' own probes; the frames of a language that the thread
+ *                runs (native/rt/site.c). Nothing else, so that no instruction can fault,
+ *                whatever the clauses compute.
  *     Calls      functions of the blob only (native/blob.h). No system call.
  *     Re-entry   a signal handler may fire the same probes in the middle of it: all state of a
  *                firing is on the stack, and what lies in the data part is changed by single
@@ -177,6 +178,8 @@ struct native_target {
 	 */
 	bool has_tid;
 	int32_t tid_off;
+	/* It is known where frames of a language are (blob_plan.frames): lfile, lline. */
+	bool has_frames;
 	/*
 	 * Threads may have no thread block yet (the program is still in its dynamic linker): the
 	 * code asks the processor for the address of it first (rdfsbase, which the kernel must
@@ -197,9 +200,16 @@ struct native_target {
 
 /*
  * Why clause i of a unit cannot run in a target: a phrase that follows "places " (static). NULL: it
- * can. Of the target only layout, has_rseq, has_tid and only_cpu are looked at.
+ * can. Of the target only layout, has_rseq, has_tid, has_frames and only_cpu are looked at.
  */
 const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t);
+/*
+ * Whether a clause counts under the place of a frame of a language: lfile, lline. Code in the
+ * process stores numbers in the fields of such keys (layout.h, key_field.lang): the address of the
+ * frame's code object in place of the hash of the file's name, and the position in the code in
+ * place of the line. Who reads them knows what these are (ndata_hooks.site()).
+ */
+bool native_has_sites(const struct prog_clause *c);
 
 /* An element of an aggregation: of the table, with the key, padded with zeros to its size there. */
 struct native_count {

@@ -103,6 +103,23 @@ static void difo_need(struct ngen_needs *n, const struct layout *l, const struct
 	}
 }
 
+bool ngen_act_has_site(const struct prog_act *act)
+{
+	bool has_one = false;
+
+	for (uint32_t k = 0; act->kind == ACT_AGG && k < act->agg->nkeys; k++)
+		has_one |= var_is_site(difo_is_builtin(act->args[k]));
+	return has_one;
+}
+
+bool native_has_sites(const struct prog_clause *c)
+{
+	for (uint32_t i = 0; i < c->nacts; i++)
+		if (ngen_act_has_site(&c->acts[i]))
+			return true;
+	return false;
+}
+
 void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct clause_layout *cl)
 {
 	const struct prog_clause *c = cl->clause;
@@ -113,6 +130,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 		difo_need(&own, l, at.difo);
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		own.exits |= c->acts[i].kind == ACT_EXIT;
+		own.site |= ngen_act_has_site(&c->acts[i]);
 		if (c->acts[i].kind == ACT_AGG) {
 			uint32_t map = l->aggs[c->acts[i].agg->id - 1].map;
 
@@ -149,6 +167,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 	n->this_vars |= own.this_vars;
 	n->records |= own.records;
 	n->pushed |= own.pushed;
+	n->site |= own.site;
 	n->key_size = MAX(n->key_size, own.key_size);
 	n->rec_size = MAX(n->rec_size, own.rec_size);
 }

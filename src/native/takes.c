@@ -360,15 +360,32 @@ static void field_check(struct takes *t, const struct rec_field *f)
 		takes_refuse(t, "it reads a string from memory");
 }
 
+/*
+ * Whether a key is a part of the place of a frame of a language: a number stands for it, which is
+ * as large as the field. A position says nothing without the code in which it is.
+ */
+static bool is_site_key(const struct prog_act *act, uint32_t k)
+{
+	int var = k < act->agg->nkeys ? difo_is_builtin(act->args[k]) : -1;
+
+	if (var == DIF_VAR_LLINE)
+		for (uint32_t i = 0; i < act->agg->nkeys; i++)
+			if (difo_is_builtin(act->args[i]) == DIF_VAR_LFILE)
+				return true;
+	return var == DIF_VAR_LFILE;
+}
+
 static void agg_check(struct takes *t, const struct prog_act *act)
 {
 	const struct prog_agg *agg = act->agg;
 	const struct agg_layout *al = t->l ? &t->l->aggs[agg->id - 1] : NULL;
 
 	for (uint32_t k = 0; k < act->nargs; k++)
-		datum_check(t, k < agg->nkeys ? agg->key_kinds[k] : DATUM_INT, act->args[k]);
+		if (!is_site_key(act, k))
+			datum_check(t, k < agg->nkeys ? agg->key_kinds[k] : DATUM_INT,
+				    act->args[k]);
 	for (uint32_t k = 0; al && k < al->nkeys; k++)
-		if (al->keys[k].repr == KEY_STRHASH)
+		if (al->keys[k].repr == KEY_STRHASH && !is_site_key(act, k))
 			takes_refuse(t, "another clause has a key that is read from memory");
 }
 

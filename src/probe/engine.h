@@ -193,6 +193,13 @@ struct agg_io {
 	void (*forget)(void *ctx, enum agg_side side, uint64_t hash);
 	/* Returns how many entries the table has room for; 0: there is no table. May be NULL. */
 	uint32_t (*room)(void *ctx, enum agg_side side);
+	/*
+	 * Finds what two numbers mean that a process has stored in place of lfile and lline
+	 * (agg_key_site()): *ret_file is valid until the next each(). False: they are no such
+	 * numbers, but a text's hash and a line. NULL: the engine has none.
+	 */
+	bool (*site)(void *ctx, uint64_t code, uint64_t at, const char **ret_file,
+		     uint64_t *ret_line);
 	/* Calls f for each entry of the table of live(). NULL: the engine has none. */
 	struct err *(*alive)(void *ctx, agg_alive_f *f, void *arg);
 	/*

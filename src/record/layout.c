@@ -463,6 +463,24 @@ static uint32_t entries_fitting(uint64_t bytes, uint32_t elem_size)
 	return (uint32_t)MIN(MAX(n, 1u), MAX_ENTRIES);
 }
 
+bool agg_key_site(const struct agg_layout *al, const uint8_t *key, uint64_t *ret_code,
+		  uint64_t *ret_at)
+{
+	bool has_code = false;
+
+	*ret_at = 0;
+	for (uint32_t k = 0; k < al->nkeys; k++) {
+		const struct key_field *f = &al->keys[k];
+
+		if (!f->lang || f->size != sizeof(uint64_t))
+			continue;
+		has_code |= f->lang == DIF_VAR_LFILE;
+		memcpy(f->lang == DIF_VAR_LFILE ? ret_code : ret_at, key + f->off,
+		       sizeof(uint64_t));
+	}
+	return has_code;
+}
+
 static void agg_lay_out(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
 			const struct prog_agg *agg, const struct layout_opts *opts,
 			struct agg_layout *al)
@@ -677,7 +695,7 @@ static void facts_add(struct layout_facts *all, struct layout_facts f)
 		all->has_names[k] |= f.has_names[k];
 }
 
-/* ---- whose text it is ------------------------------------------------------------------------ */
+/* ---- texts: whose they are, and what stands for them ----------------------------------------- */
 
 static void fields_note_own(const struct own_texts *own, const struct prog_act *act,
 			    struct act_layout *al)
@@ -695,6 +713,13 @@ static void keys_note_own(const struct own_texts *own, const struct prog_act *ac
 			al->keys[k].is_own = false;
 }
 
+static void keys_note_lang(const struct prog_act *act, struct agg_layout *al)
+{
+	for (uint32_t k = 0; k < al->nkeys && k < act->nargs; k++)
+		if (var_is_site(difo_is_builtin(act->args[k])))
+			al->keys[k].lang = (uint16_t)difo_is_builtin(act->args[k]);
+}
+
 static void own_texts_note(struct layout *l, struct prog_clause *const *clauses)
 {
 	struct own_texts *own = own_texts_create(clauses, l->nclauses);
@@ -707,8 +732,10 @@ static void own_texts_note(struct layout *l, struct prog_clause *const *clauses)
 			const struct prog_act *act = &clauses[i]->acts[j];
 
 			fields_note_own(own, act, &l->clauses[i].acts[j]);
-			if (act->kind == ACT_AGG)
-				keys_note_own(own, act, &l->aggs[act->agg->id - 1]);
+			if (act->kind != ACT_AGG)
+				continue;
+			keys_note_own(own, act, &l->aggs[act->agg->id - 1]);
+			keys_note_lang(act, &l->aggs[act->agg->id - 1]);
 		}
 	own_texts_destroy(own);
 }

@@ -83,6 +83,11 @@ struct key_field {
 	bool is_signed;
 	/* of an aggregation: a text of the program itself in all clauses (dif/own.h) */
 	bool is_own;
+	/*
+	 * The same: some clause has lfile or lline here, which is this variable, else 0. What comes
+	 * from a process itself are numbers for them (native/native.h, native_has_sites()).
+	 */
+	uint16_t lang;
 };
 
 struct agg_layout {
@@ -105,6 +110,21 @@ struct agg_layout {
 	uint32_t nbuckets; /* histograms: 127, levels + 2, ... */
 	uint32_t max_entries;
 };
+
+/*
+ * The place of a frame of a language in a key of the aggregation: the numbers in the fields of
+ * lfile and lline, the latter 0 where there is none. False: no clause has lfile in a field.
+ */
+bool agg_key_site(const struct agg_layout *al, const uint8_t *key, uint64_t *ret_code,
+		  uint64_t *ret_at);
+
+static inline bool agg_has_sites(const struct agg_layout *al)
+{
+	for (uint32_t k = 0; k < al->nkeys; k++)
+		if (al->keys[k].lang)
+			return true;
+	return false;
+}
 
 /* The number of buckets of llquantize(), as rt_llquantize in the kernel computes it. */
 uint32_t llquantize_nbuckets(const int64_t param[4]);
@@ -254,6 +274,11 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 static inline bool var_is_lang(uint32_t var)
 {
 	return var == DIF_VAR_LFILE || var == DIF_VAR_LLINE || var == DIF_VAR_LFUNC;
+}
+/* Whether code in the process counts under it (native/native.h, native_has_sites()). */
+static inline bool var_is_site(int var)
+{
+	return var == DIF_VAR_LFILE || var == DIF_VAR_LLINE;
 }
 /* The variable of a DIFO that is just "ldgs VAR; ret", recorded by natural size; -1: it is not. */
 int difo_is_builtin(const struct difo *d);

@@ -1048,6 +1048,77 @@ dtrace:helper:shape:
 /* of a thread that has the thread pointer `tp`: where its native thread-local variables are */
 inline uint64_t BLOCK_OF[uint64_t tp] = WORD[WORD[tp + 8] + 16 * module];
 
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/*
+ * rb_vm_get_ruby_level_next_cfp() goes through the frames of a context: "mov 8(%rdi),%register",
+ * "mov (%rdi),%register", "add $size,%register", "mov 32(%register),%register".
+ */
+inline void find_proof()
+{
+	this->at = symaddr("rb_vm_get_ruby_level_next_cfp");
+	this->most = this->at ? symsize("rb_vm_get_ruby_level_next_cfp") : 0;
+	this->shown = this->at && this->most <= 256 ? 1 : 0;
+	this->key = this->shown ? ubytes(this->at, this->most, "48 8b ?? 08") : 0;
+	this->shown = this->key && (BYTE[this->key + 2] & 0xc7) == 0x47 ? 1 : 0;
+	this->key = this->shown ? ubytes(this->at, this->most, "48 83 ?? ??") : 0;
+	this->shown = this->key && (BYTE[this->key + 2] & 0xf8) == 0xc0 &&
+	    BYTE[this->key + 3] == size ? 1 : 0;
+	this->key = this->shown ? ubytes(this->at, this->most, "48 8b ?? 20") : 0;
+	this->shown = this->key && (BYTE[this->key + 2] & 0xc0) == 0x40 ? 1 : 0;
+}
+
+/* Objects of 3.3 are handed out elsewhere, and of 2.7 the context is in a global variable. */
+dtrace:helper:context:
+/module && minor >= 30 && minor < 33/
+{
+	find_proof();
+	uitem("module");
+	unumber(module);
+	uitem("variable");
+	unumber(variable);
+	uitem("stack");
+	unumber(0);
+	uitem("words");
+	unumber(EC_STACK_SIZE);
+	uitem("top");
+	unumber(EC_CFP);
+	uitem("size");
+	unumber(size);
+	uitem("code");
+	unumber(CFP_ISEQ);
+	uitem("position");
+	unumber(0);
+	/* as find_caller() looks at: a method in C, and 64 frames behind it */
+	uitem("depth");
+	unumber(65);
+	uitem("proven");
+	unumber(this->shown);
+}
+
+dtrace:helper:site:
+/ISIMEMO[arg0, IMEMO_ISEQ]/
+{
+	this->iseq = arg0;
+	this->pc = (uint64_t)arg1;
+	this->body = WORD[this->iseq + ISEQ_BODY];
+	this->first = HALF[this->body + BODY_FIRST_LINE] >> !is_number;
+	this->key = WORD[this->body + BODY_ENCODED];
+	this->most = 8 * HALF[this->body + BODY_SIZE];
+	this->o = WORD[this->body + BODY_PATH];
+	this->o = ISARRAY[this->o] ? WORD[ARRAYPTR[this->o]] : this->o;
+	this->shown = ISSTRING[this->o] && (!arg1 || arg1 - this->key <= this->most) ? 1 : 0;
+	this->line = 0;
+	if (this->shown && arg1)
+		find_line();
+	if (this->shown) {
+		uitem("file");
+		utext(TEXT_AT[this->o], TEXT_SIZE[this->o], 1);
+		uitem("line");
+		unumber(this->line);
+	}
+}
+
 /* The context that the thread has used last, whose thread (rb_thread_t) has the object. */
 dtrace:helper:thread:
 /module/

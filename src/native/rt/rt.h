@@ -37,6 +37,7 @@ FUNC u64 blob_sampled(struct blob_data *d, u64 addr, u64 fs);
 FUNC u64 blob_followed(struct blob_data *d, u64 addr);
 FUNC void blob_live(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu);
 FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until);
+FUNC void blob_site(struct blob_data *d, u64 fs, u64 *to);
 
 static inline u64 word_load(const u64 *p)
 {

@@ -23,6 +23,7 @@
 #include "privilege/privilege.h"
 #include "provider/arrivals.h"
 #include "session/live/division.h"
+#include "session/live/sites.h"
 #include "session/match/together.h"
 #include "target/control.h"
 #include "target/ident.h"
@@ -268,8 +269,8 @@ static void division_begin(struct division *d)
 	d->is_bound = xcalloc((size_t)n * MAX(d->processes.len, 1u), sizeof(*d->is_bound));
 	division_group(d);
 	d->alive_lack = division_alive_lack(d);
-}
 	d->libraries = hashmap_create();
+}
 
 static void division_end(struct division *d)
 {
@@ -283,8 +284,8 @@ static void division_end(struct division *d)
 	vec_deinit(&d->candidates);
 	vec_deinit(&d->processes);
 	vec_deinit(&d->relaying);
-	free(d->roots);
 	hashmap_destroy(d->libraries);
+	free(d->roots);
 	free(d->shares);
 	free(d->has_globals);
 	free(d->spans);
@@ -511,6 +512,9 @@ static struct err *process_enter(struct division *d, uint32_t process)
 	if (!e)
 		e = inproc_enter(dp->inproc, live->match->layout, n, nrelayed > 0, has_later,
 				 clauses, keeper);
+	if (!e && inproc_lines_lack(dp->inproc) && opt_flag(live->opts, OPT_inprocsum))
+		report_adjusted(live->report, "clauses %s: those of process %d run in the kernel",
+				inproc_lines_lack(dp->inproc), (int)dp->pid);
 	if (!e)
 		return NULL;
 	if (live->opts->val[OPT_inproc] == INPROC_ALL)
@@ -862,6 +866,8 @@ static struct err *process_prepare(struct division *d, uint32_t process)
 				"-x inproc=auto or off, or trace one of them");
 	if (dp->lack)
 		return NULL;
+	if (!live->sites)
+		live->sites = sites_create(live);
 	dp->inproc = inproc_create(&(struct inproc_opts){
 		.mode = (enum inproc_mode)live->opts->val[OPT_inproc],
 		.pid = dp->pid,
@@ -870,6 +876,7 @@ static struct err *process_prepare(struct division *d, uint32_t process)
 		.gate = live->names->file_opts.gate,
 		.bufsize = (uint32_t)MIN(live->opts->val[OPT_bufsize], (int64_t)INPROC_BUFSIZE_MAX),
 		.is_interrupted = &live->is_interrupted,
+		.sites = sites_hooks(live->sites),
 		.debug = report_is_debugging(live->report) ? inproc_debug_line : NULL,
 		.ctx = live->report,
 	});

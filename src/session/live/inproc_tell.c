@@ -6,6 +6,7 @@
 #include "inproc/inproc.h"
 #include "patch/patch.h"
 #include "session/live/live.h"
+#include "session/live/sites.h"
 
 static void left_out_tell(const struct live *live, const struct inproc *p)
 {
@@ -83,6 +84,7 @@ void live_tell_inproc_left(const struct live *live)
 
 void live_tell_inproc_drops(const struct live *live)
 {
+	sites_tell(live->sites);
 	for (uint32_t i = 0; i < live->inprocs.of.len; i++) {
 		if (opt_flag(live->opts, OPT_inprocsum))
 			children_tell(live, live->inprocs.of.data[i]);

@@ -8,6 +8,7 @@
 
 #include "consume/wait.h"
 #include "inproc/inproc.h"
+#include "session/live/sites.h"
 #include "kernel/quota.h"
 #include "target/control.h"
 #include "watch/watch.h"
@@ -145,6 +146,8 @@ void live_undo(struct live *live)
 	live->stacks = NULL;
 	engines_close(&live->engines);
 	inproc_list_deinit(&live->inprocs);
+	sites_destroy(live->sites);
+	live->sites = NULL;
 	live_deinit_turns(live);
 	live->is_active = live->opts->is_active = false;
 }

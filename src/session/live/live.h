@@ -80,6 +80,7 @@ struct live {
 
 	/* These are set when programs are loaded. */
 	struct inproc_list inprocs; /* option inproc: processes that clauses may go to */
+	struct sites *sites;	    /* lines of languages there; NULL: nobody asks (sites.h) */
 	VEC(pid_t) coded;	    /* processes whose code is probed by name, ascending */
 	VEC(struct turn) turns;	    /* which we have now (turns.c) */
 	bool shares_turns;	    /* with those that place uprobes only, as we do */

@@ -110,7 +110,7 @@ static uint32_t stack_used(void *func, const uint64_t args[6])
 static void test_stack(void)
 {
 	struct env t = {0};
-	uint64_t key[2] = {3, 4}, head, record;
+	uint64_t key[2] = {3, 4}, site[2], head, record;
 	uint32_t most = 0, arr;
 
 	(void)env_agg(&t, AGGFUNC_STDDEV, 16, 100);
@@ -158,6 +158,7 @@ static void test_stack(void)
 			{BLOB_FOLLOWED, {head, 0x1000}},
 			{BLOB_LIVE, {head, 0x1000, 64, 1, alive, 1}},
 			{BLOB_DEAD, {head, 0x1000, 2}},
+			{BLOB_SITE, {head, 0, (uint64_t)(uintptr_t)site}},
 		};
 		uint32_t seen = 0;
 

@@ -26,6 +26,7 @@ struct env {
 	struct ndata_hooks hooks;
 	uint32_t ncounters;
 	bool has_samples, has_live;
+	struct blob_frames frames; /* what SITE knows */
 	struct blob_plan *plan;
 	struct ndata *d;
 	struct blob_data *head; /* as the process sees it */
@@ -54,6 +55,7 @@ typedef u64 blob_sampled_f(struct blob_data *d, u64 addr, u64 fs);
 typedef u64 blob_followed_f(struct blob_data *d, u64 addr);
 typedef void blob_live_f(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu);
 typedef void blob_dead_f(struct blob_data *d, u64 addr, u64 until);
+typedef void blob_site_f(struct blob_data *d, u64 fs, u64 *to);
 
 #define blob_min_f	   blob_update_f
 #define blob_max_f	   blob_update_f
@@ -129,6 +131,7 @@ static void env_open(struct env *t, uint32_t bufsize)
 	e = blob_plan_create(&opts, &t->plan);
 	if (e)
 		BUG("plan: %s", err_text(e));
+	t->plan->frames = t->frames;
 	t->fd = memfd_create("data", MFD_CLOEXEC);
 	if (t->fd < 0 || ftruncate(t->fd, (off_t)t->plan->size) != 0)
 		BUG("memfd");

@@ -233,6 +233,7 @@ static void target_fill(struct nrun *r, const struct nrun_opts *opts)
 	t->ncpus = r->plan->ncpus;
 	t->has_rseq = nrun_rseq_find(&t->rseq_cpu_off) && !opts->has_no_rseq;
 	t->has_tid = nrun_tid_find(&t->tid_off) && !opts->has_no_tid;
+	t->has_frames = opts->frames.size != 0;
 	t->only_cpu = opts->only_cpu - 1;
 	t->checks_fs = opts->checks_fs;
 	t->stops_when_full = opts->stops_when_full;
@@ -250,7 +251,7 @@ struct nrun *nrun_create(const struct layout *l, const struct unit *u,
 					 .max_size = 16 << 20,
 					 .has_samples = opts->has_samples,
 					 .has_live = l->live_size != 0};
-	const struct ndata_hooks hooks = {.pid = (uint32_t)getpid()};
+	struct ndata_hooks hooks = {.pid = (uint32_t)getpid()};
 	struct err *e;
 
 	r->layout = l;
@@ -260,6 +261,11 @@ struct nrun *nrun_create(const struct layout *l, const struct unit *u,
 	e = blob_plan_create(&dopts, &r->plan);
 	if (e)
 		die(e, "plan");
+	r->plan->frames = opts->frames;
+	if (opts->of_run) {
+		hooks.site = opts->of_run->site;
+		hooks.ctx = opts->of_run->ctx;
+	}
 	memory_map(r);
 	target_fill(r, opts);
 	*ret_err = native_compile(u, &r->target, sites, nsites, &r->code);

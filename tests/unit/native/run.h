@@ -35,8 +35,10 @@ struct nrun_opts {
 	bool stops_when_full;
 	bool has_no_tid, has_no_rseq; /* as in a process that lacks them */
 	bool checks_fs;
-	bool has_samples; /* the data part has room for them */
-	int32_t only_cpu; /* 1 + the CPU; 0: all */
+	bool has_samples;		  /* the data part has room for them */
+	int32_t only_cpu;		  /* 1 + the CPU; 0: all */
+	struct blob_frames frames;	  /* size 0: the process has none */
+	const struct ndata_hooks *of_run; /* whose site() is used; NULL: there is none */
 };
 
 /* Where the kernel's rseq and the thread's id are from %fs:0; false: not found. */
