@@ -4,8 +4,9 @@
 tests/e2e/inproc/owner.c makes second tasks with the owner's thread pointer (by clone() with CLONE_VM and without CLONE_SETTLS, as a thread and as a process, while
 it is traced and before), is interrupted by signals, makes children by vfork(), and many threads, one of which gets the block of an owner that has ended. It says
 how often it has called work(). A thread that claims the owner's thread pointer for itself falsifies its process's numbers, and does no other harm.
+Who is stopped when dtrace is killed goes on.
 """
-import os, re, subprocess, sys, time
+import os, re, signal, subprocess, sys, time
 
 DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 PATIENCE = int(os.environ.get("PATIENCE", 1))
@@ -68,6 +69,35 @@ def exact(mode, ncalls, has_owner=True, has_ended=False):
         bad.append(f"{mode}: an owner has begun {begun} times, and {'ended' if ended else 'not ended'}")
 
 
+def state(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def killed(ncalls):
+    """A maker that waits for a dtrace which is killed goes on."""
+    t = subprocess.Popen([FILE, "thread", str(ncalls)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    t.stdout.readline()
+    with open(f"{TMP}/err", "w+") as err:
+        d = subprocess.Popen([DTRACE, "-q", "-x", "debug", "-x", "inproc=auto", "-p", str(t.pid), "-n", SCRIPT], stdout=subprocess.DEVNULL, stderr=err)
+
+        def has_owner():
+            with open(f"{TMP}/err") as f:
+                return BEGUN in f.read()
+
+        wait_for("killed: an owner", has_owner)
+        d.send_signal(signal.SIGSTOP)
+        t.stdin.write("\n")
+        t.stdin.flush()
+        wait_for("killed: the maker stands still", lambda: state(t.pid) == "T")
+        d.kill()
+        d.wait()
+    said = int(t.stdout.readline())  # or never: then the runner ends the test
+    t.communicate("\n", timeout=60 * PATIENCE)
+    if said != 7 * ncalls:
+        bad.append(f"killed: {said} calls")
+
+
 subprocess.run([CC, "-O1", "-pthread", "-o", FILE, f"{SRC}/tests/e2e/inproc/owner.c"], check=True)
 exact("thread", 5000000, has_ended=True)
 exact("process", 5000000, has_ended=True)
@@ -81,6 +111,7 @@ counts = [int(re.sub(r"\D", "", line)) for line in got]
 if len(counts) != 3 or not 0 < max(counts) <= 2 * said:
     bad.append(f"lies: {got}, of {said} calls")
 session("exec", 300)
+killed(300000)
 for line in bad:
     print(line)
 sys.exit(bool(bad))
