@@ -39,7 +39,7 @@ END
 # one that runs already
 $ruby --disable-gems test.rb "$TMP/go" >/dev/null 2>&1 & victim=$!
 trap 'kill $victim 2>/dev/null' EXIT
-sleep 1
+until grep -q libruby /proc/$victim/maps || ! kill -0 $victim; do sleep 0.02; done
 "$memprof" objects -p $victim >out 2>err & tracer=$!
 # until it catches SIGUSR1
 for i in $(seq 300); do grep -q "^SigCgt:.*[2367abef]..$" /proc/$tracer/status && break; sleep 0.1; done

@@ -140,6 +140,14 @@ def pictures(pid):
     os.unlink(path)
 
 
+def runtimes_await(programs):
+    """Until each has mapped the files of its runtime."""
+    last = {"py": "libc.so", "rb": "libruby", "js": "libc.so"}
+    for name, p in programs.items():
+        while p.poll() is None and last[name] not in open(f"/proc/{p.pid}/maps").read():
+            time.sleep(0.02)
+
+
 give_capabilities("cap_bpf,cap_perfmon=ip")
 programs = {"py": start("/usr/bin/python3", "-c", PY_TEXT)}
 if os.path.exists(RUBY):
@@ -148,7 +156,7 @@ if NODE:
     programs["js"] = start(NODE, "-e", JS_TEXT)
 bobs = subprocess.Popen(["/bin/sleep", "600"], stdin=subprocess.DEVNULL, env=ENV, **user(BOB))
 try:
-    time.sleep(1)
+    runtimes_await(programs)
     pid = {name: str(p.pid) for name, p in programs.items()}
     PROC = "dtrace_user, dtrace_proc"
     given(PROC)
@@ -199,7 +207,7 @@ try:
     check(r.returncode == 0 and "\\n" not in r.stderr, "an option of the environment", r)
     pictures(pid["py"])
     programs["bob's"] = subprocess.Popen(["/usr/bin/python3", "-c", PY_TEXT], stdin=subprocess.DEVNULL, env=ENV, **user(BOB))
-    time.sleep(1)
+    runtimes_await({"py": programs["bob's"]})
     services(str(programs["bob's"].pid), pid["py"])
 finally:
     for p in [*programs.values(), bobs]:
