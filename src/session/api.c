@@ -186,7 +186,7 @@ int dtrace_uaddr2str(dtrace_hdl_t *dtp, pid_t pid, uint64_t addr, char *buf, int
 
 /* ---- for commands of ours -------------------------------------------------------------------- */
 
-bool session_is_all_inproc(const dtrace_hdl_t *dtp)
+bool session_is_all_inproc(const dtrace_hdl_t *dtp, const char *agg)
 {
-	return live_is_all_inproc(&dtp->live);
+	return live_is_all_inproc(&dtp->live, agg);
 }

@@ -202,7 +202,9 @@ char *module_copy(pid_t pid, const char *module, size_t *ret_size)
  * The file belongs to the traced process, so whatever it says is checked. Tables do not overlap in
  * a file that a linker has made: in another one, no more is walked than the file is large.
  */
-static void symbols_walk(const struct module *m, variable_f *func, void *arg)
+typedef bool symbol_f(const struct module *m, const char *name, const Elf64_Sym *sym, void *arg);
+
+static void symbols_walk(const struct module *m, uint8_t type, symbol_f *func, void *arg)
 {
 	const char *file = m->file;
 	const Elf64_Ehdr *eh = (const void *)file;
@@ -226,21 +228,77 @@ static void symbols_walk(const struct module *m, variable_f *func, void *arg)
 		    file[t->sh_offset + t->sh_size - 1])
 			continue; /* its last name would have no end */
 		for (uint64_t k = 0; k < n; k++)
-			if (ELF64_ST_TYPE(syms[k].st_info) == STT_OBJECT && syms[k].st_shndx &&
+			if (ELF64_ST_TYPE(syms[k].st_info) == type && syms[k].st_shndx &&
 			    syms[k].st_name < t->sh_size &&
-			    !func(file + t->sh_offset + syms[k].st_name, m->bias + syms[k].st_value,
-				  arg))
+			    !func(m, file + t->sh_offset + syms[k].st_name, &syms[k], arg))
 				return;
 	}
 }
 
+struct variable_search {
+	variable_f *func;
+	void *arg;
+};
+
+static bool variable_found(const struct module *m, const char *name, const Elf64_Sym *sym,
+			   void *arg)
+{
+	const struct variable_search *s = arg;
+
+	return s->func(name, m->bias + sym->st_value, s->arg);
+}
+
 bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg)
 {
+	struct variable_search s = {func, arg};
 	struct module m;
 
 	if (!module_read(pid, module, &m))
 		return false;
-	symbols_walk(&m, func, arg);
+	symbols_walk(&m, STT_OBJECT, variable_found, &s);
+	free(m.file);
+	return true;
+}
+
+/* The bytes of the file at an address in it; NULL: not all of them are code. */
+static const uint8_t *code_at(const struct module *m, uint64_t addr, uint64_t size)
+{
+	const Elf64_Ehdr *eh = (const void *)m->file;
+	const Elf64_Phdr *ph = (const void *)(m->file + eh->e_phoff);
+
+	if (eh->e_machine != arch.elf.machine || eh->e_phoff % 8 ||
+	    !is_within(eh->e_phoff, eh->e_phnum, sizeof(*ph), m->size))
+		return NULL;
+	for (uint32_t i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X && addr >= ph[i].p_vaddr &&
+		    is_within(addr - ph[i].p_vaddr, size, 1, ph[i].p_filesz) &&
+		    is_within(ph[i].p_offset, ph[i].p_filesz, 1, m->size))
+			return (const uint8_t *)m->file + ph[i].p_offset + (addr - ph[i].p_vaddr);
+	return NULL;
+}
+
+struct function_search {
+	function_code_f *func;
+	void *arg;
+};
+
+static bool function_found(const struct module *m, const char *name, const Elf64_Sym *sym,
+			   void *arg)
+{
+	const struct function_search *s = arg;
+	const uint8_t *code = code_at(m, sym->st_value, sym->st_size);
+
+	return !code || s->func(name, code, sym->st_size, m->bias + sym->st_value, s->arg);
+}
+
+bool functions_read(pid_t pid, const char *module, function_code_f *func, void *arg)
+{
+	struct function_search s = {func, arg};
+	struct module m;
+
+	if (!module_read(pid, module, &m))
+		return false;
+	symbols_walk(&m, STT_FUNC, function_found, &s);
 	free(m.file);
 	return true;
 }

@@ -68,6 +68,7 @@ struct memprof {
 	uint64_t rate;		       /* -r: one sample of so many bytes; 0: all blocks */
 	const char *module;	       /* --module: malloc's callers are in it; NULL: anywhere */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
+	bool is_held;		       /* the program in D stops the process of -c at its end */
 	bool is_created;	       /* objects: also what is not alive any more */
 	bool is_mixed, is_json, shows_d, is_verbose;
 	const char *flame;    /* the file of the picture; NULL: none */
@@ -97,14 +98,15 @@ struct rows;
 
 /* The program that a way runs, and how its rows are read. */
 struct tracing {
-	const char *d;	     /* the program */
-	const char *agg;     /* the aggregation that has the rows */
-	const char *count;   /* the title of the second column: "BLOCKS"; NULL: there is none */
-	const char *unit;    /* what the value is, in JSON: "samples"; NULL: bytes */
-	bool may_come;	     /* what the probes are in may be loaded later */
-	const char *hits;    /* the aggregation that counts events for -x maxrate; NULL: none */
-	const char *nothing; /* what is said when there is no row */
-	const char *hint;    /* and what may be done then; NULL: nothing */
+	const char *d;	      /* the program */
+	const char *agg;      /* the aggregation that has the rows */
+	const char *count;    /* the title of the second column: "BLOCKS"; NULL: there is none */
+	const char *unit;     /* what the value is, in JSON: "samples"; NULL: bytes */
+	bool may_come;	      /* what the probes are in may be loaded later */
+	const char *hits;     /* the aggregation that counts events for -x maxrate; NULL: none */
+	const char *own_hits; /* others that count if the process does not see to them itself */
+	const char *nothing;  /* what is said when there is no row */
+	const char *hint;     /* and what may be done then; NULL: nothing */
 	/* objects: keys are file, line and class, and the value is how many there are */
 	bool is_objects;
 	const char *names; /* the aggregation whose rows name_note() gets before a report */
@@ -122,8 +124,12 @@ struct tracing {
  * the message. Root and services with capabilities are not asked.
  */
 void levels_need(struct memprof *m, uint32_t levels, const char *what);
+/* Whether the user has these levels; root and services with capabilities have. */
+bool levels_has(uint32_t levels);
 /* Opens the library, and holds the process of -p or -c, whose id is m->pid then. */
 void session_open(struct memprof *m);
+/* Sets an option unless the user has. Before session_run(). */
+void session_prefer(struct memprof *m, const char *name, const char *value);
 /* Calls func for each function of a description with patterns ("pid$target::malloc:entry"). */
 typedef void function_f(const char *module, const char *function, void *arg);
 void functions_find(struct memprof *m, const char *description, function_f *func, void *arg);
@@ -228,6 +234,11 @@ bool code_find(pid_t pid, const char *module, code_f *func, void *arg);
 
 /* The file of a module, in memory of malloc() that is the caller's; NULL: as above. */
 char *module_copy(pid_t pid, const char *module, size_t *ret_size);
+
+/* The same for functions that it exports: their code, and where it is in the process. */
+typedef bool function_code_f(const char *name, const uint8_t *code, size_t size, uint64_t addr,
+			     void *arg);
+bool functions_read(pid_t pid, const char *module, function_code_f *func, void *arg);
 
 /*
  * Says of each address whether it is in memory that no other process or machine serves: reading

@@ -134,6 +134,7 @@ int objects_run(struct memprof *m)
 	struct tracing t = {.agg = "objects",
 			    .is_objects = true,
 			    .hits = "hits",
+			    .own_hits = "own",
 			    .names = "names",
 			    .name_note = name_note,
 			    .class_name = class_name,

@@ -16,7 +16,7 @@
 
 #include "memprof.h"
 
-#define RUNTIME_NFUNCTIONS_MAX 12
+#define RUNTIME_NFUNCTIONS_MAX 16
 
 struct objects {
 	struct memprof *m;

@@ -7,9 +7,15 @@
  * from the interpreter's probe object-create, which new() fires before it has the object. Classes
  * of which no object was made by new() are printed as an address.
  *
- * The slots of plain objects (T_OBJECT) are handed out by a static function. They are seen where
- * new() is about to call initialize(), and where rb_obj_alloc() has made one for dup(), clone() or
- * Marshal.load(). They are freed by no function that has a name: option livecheck.
+ * Where the code is one that objects_ruby_code.c knows, all objects are seen in registers, by
+ * probes that jump: the process itself keeps what is alive, by the place of its innermost frame
+ * (lfile, lline). Only names of classes of the program go by way of the kernel. A program of -c is
+ * held when its interpreter begins to take itself down.
+ *
+ * Elsewhere the slots of plain objects (T_OBJECT) are seen where new() is about to call
+ * initialize(), and where rb_obj_alloc() has made one for dup(), clone() or Marshal.load().
+ *
+ * No function that has a name frees plain objects: option livecheck.
  *
  * Facts    flags, of which the low 5 bits are the type (T_OBJECT is 1), then the class: struct
  *          RBasic; super at 16: struct RClass; of Ruby 2.7 to 3.2.
@@ -17,7 +23,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "objects.h"
+#include "objects_ruby.h"
+#include "privilege/privilege.h"
 
 enum {
 	SLOT_EC, /* with this one the others have the class first, as Ruby 2.7 to 3.2 have */
@@ -30,6 +37,7 @@ enum {
 	RUN,
 	INITIALIZE,
 	ALLOCATE,
+	DESTRUCT,
 };
 
 static const char *const functions[] = {
@@ -42,8 +50,15 @@ static const char *const functions[] = {
 	[RUN] = "ruby_run_node",
 	[INITIALIZE] = "rb_obj_call_init_kw",
 	[ALLOCATE] = "rb_obj_alloc",
-	[ALLOCATE + 1] = NULL,
+	[DESTRUCT] = "ruby_vm_destruct",
+	[DESTRUCT + 1] = NULL,
 };
+
+/*
+ * Of so many objects one is counted for the rate: that whose address has zeros. Slots have a size
+ * of five words, so that addresses have all bits equally often. A power of two.
+ */
+#define COUNTED_OF 128
 
 /* Ruby has some sixty such classes; a file of the process may say anything. */
 #define NAMES_MAX    256
@@ -109,6 +124,54 @@ static void create_note(const char *module, const char *function, void *arg)
 	*(bool *)arg = true;
 }
 
+/* What is done with a new object: its line and class are the key. */
+static void object_add(struct objects *o, const char *class, const char *object)
+{
+	strbuf_addf(&o->d, "{\n\t@objects[lfile, lline, %s] = ", class);
+	if (o->m->is_created)
+		strbuf_adds(&o->d, "sum(1)");
+	else
+		strbuf_addf(&o->d, "live(%s, 1)", object);
+	if (o->m->has_maxrate)
+		strbuf_adds(&o->d, ";\n\t@hits = sum(1);\n}\n");
+	else
+		strbuf_addf(&o->d, ";\n\tif (!(%s & %d)) { @own = sum(%d); }\n}\n", object,
+			    8 * (COUNTED_OF - 1), COUNTED_OF);
+}
+
+/*
+ * All objects by probes of which a process can take care itself: no memory is read, nobody's return
+ * address is replaced, and names of classes are left to others (names_add()).
+ */
+static void own_objects_add(struct objects *o, const struct ruby_code *code)
+{
+	const char *sep = "\n";
+
+	for (size_t i = 0; i < NSLOTS; i++)
+		if (o->has[i])
+			strbuf_addf(&o->d,
+				    "\npid$target:%s:%s:entry\n{\n\tself->class = arg%d;\n}\n",
+				    o->module, functions[i], i == SLOT_EC ? 1 : 0);
+	for (size_t i = 0; i < NSLOTS; i++)
+		if (o->has[i]) {
+			strbuf_addf(&o->d, "%spid$target:%s:%s:return", sep, o->module,
+				    functions[i]);
+			sep = ",\n";
+		}
+	strbuf_adds(&o->d, "\n/self->class && arg1/\n");
+	object_add(o, "self->class", "arg1");
+	for (size_t i = 0; i < sizeof(code->plain) / sizeof(code->plain[0]); i++) {
+		const struct ruby_place *p = &code->plain[i];
+		char class[32], object[32];
+
+		(void)snprintf(class, sizeof(class), "(uint64_t)uregs[R_%s]", p->class);
+		(void)snprintf(object, sizeof(object), "uregs[R_%s]", p->object);
+		strbuf_addf(&o->d, "\npid$target:%s:-:%llx\n", o->module,
+			    (unsigned long long)p->addr);
+		object_add(o, class, object);
+	}
+}
+
 /* Adds the slots of all but plain objects, whose class is known before they are handed out. */
 static void slots_add(struct objects *o)
 {
@@ -130,18 +193,25 @@ static void slots_add(struct objects *o)
 		    o->m->is_created ? "sum(1)" : "live(arg0, 1)");
 }
 
-/* Adds plain objects at a probe whose arg0 is a new object of any kind, and names its class. */
-static void new_object_add(struct objects *o, const char *probe)
+/*
+ * Adds, at a probe whose arg0 is a new object of any kind, what names its class, and, unless others
+ * see it, the object.
+ */
+static void new_object_add(struct objects *o, const char *probe, bool is_seen)
 {
 	strbuf_addf(&o->d,
 		    "\n%s\n/arg0 > 4096 && !(arg0 & 7)/\n{\n"
 		    "\tthis->kind = *(uint64_t *)copyin(arg0, 8) & 0x1f;\n"
 		    "\tthis->class = *(uint64_t *)copyin(arg0 + 8, 8);\n}\n",
 		    probe);
-	strbuf_addf(&o->d,
-		    "\n%s\n/this->kind == 1 && this->class/\n{\n"
-		    "\t@objects[lfile, lline, this->class] = %s;\n\t@hits = count();\n}\n",
-		    probe, o->m->is_created ? "sum(1)" : "live(arg0, 1)");
+	if (!is_seen)
+		strbuf_addf(&o->d,
+			    "\n%s\n/this->kind == 1 && this->class/\n{\n"
+			    "\t@objects[lfile, lline, this->class] = %s;\n"
+			    "\t@hits = count();\n}\n",
+			    probe, o->m->is_created ? "sum(1)" : "live(arg0, 1)");
+	if (is_seen)
+		strbuf_addf(&o->d, "\n%s\n{\n\t@hits = sum(1);\n}\n", probe);
 	strbuf_addf(&o->d,
 		    "\n%s\n/this->class && self->is_named && !known[this->class]/\n{\n"
 		    "\t@names[this->class, self->name] = count();\n\tknown[this->class] = 1;\n}\n",
@@ -149,7 +219,7 @@ static void new_object_add(struct objects *o, const char *probe)
 	strbuf_addf(&o->d, "\n%s\n{\n\tself->is_named = 0;\n\tself->name = 0;\n}\n", probe);
 }
 
-static void plain_add(struct objects *o)
+static void plain_add(struct objects *o, bool is_seen)
 {
 	bool has_create = false;
 	char probe[512];
@@ -161,18 +231,17 @@ static void plain_add(struct objects *o)
 	if (o->has[INITIALIZE]) {
 		(void)snprintf(probe, sizeof(probe), "pid$target:%s:%s:entry", o->module,
 			       functions[INITIALIZE]);
-		new_object_add(o, probe);
+		new_object_add(o, probe, is_seen);
 	}
-	if (o->has[ALLOCATE])
-		new_object_add(o, "memprof$target:::allocated");
+	if (o->has[ALLOCATE] && !is_seen)
+		new_object_add(o, "memprof$target:::allocated", false);
 }
 
-static bool ruby_program_make(struct objects *o)
+/* The provider whose probes fire when functions have come back, however they end. */
+static void provider_add(struct objects *o)
 {
 	struct strbuf *d = &o->d;
-	bool ret = true;
 
-	strbuf_adds(d, memprof_d_objects_ruby);
 	strbuf_adds(d, "\nprovider memprof {\n");
 	for (size_t i = 0; i < NSLOTS; i++)
 		if (o->has[i])
@@ -184,8 +253,41 @@ static bool ruby_program_make(struct objects *o)
 		strbuf_addf(d, "\tprobe allocated(uintptr_t object) = pid:%s:%s:returned (arg1);\n",
 			    o->module, functions[ALLOCATE]);
 	strbuf_adds(d, "};\n");
-	slots_add(o);
-	plain_add(o);
+}
+
+/*
+ * A program of -c is held when the interpreter begins to take itself down, so that objects can be
+ * checked once more, and all lines and names be read. memprof lets it go (session.c).
+ */
+static void hold_add(struct objects *o)
+{
+	if (!o->m->command || !o->has[DESTRUCT])
+		return;
+	session_prefer(o->m, "destructive", NULL);
+	strbuf_addf(&o->d, "\npid$target:%s:%s:entry\n{\n\t@held = count();\n\tstop();\n}\n",
+		    o->module, functions[DESTRUCT]);
+	o->m->is_held = true;
+}
+
+static bool ruby_program_make(struct objects *o)
+{
+	struct strbuf *d = &o->d;
+	struct ruby_code code;
+	/* the places of plain objects are addresses without symbols, and jumps are the owner's */
+	bool is_own = levels_has(LEVEL_PROC_OWNER) && ruby_code_find(o, functions, NSLOTS, &code),
+	     ret = true;
+
+	strbuf_adds(d, memprof_d_objects_ruby);
+	if (is_own) {
+		session_prefer(o->m, "inproc", "auto");
+		session_prefer(o->m, "liveorder", NULL);
+		own_objects_add(o, &code);
+		hold_add(o);
+	} else {
+		provider_add(o);
+		slots_add(o);
+	}
+	plain_add(o, is_own);
 	for (size_t i = STR_FREE; i <= ARY_FREE; i++)
 		if (!o->m->is_created && o->has[i])
 			strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tdead(arg0);\n}\n", o->module,

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +110,17 @@ static void option_set(struct memprof *m, const char *name, const char *value)
 		library_fatal(m, "cannot set the option '%s'", name);
 }
 
+void session_prefer(struct memprof *m, const char *name, const char *value)
+{
+	size_t len = strlen(name);
+
+	for (uint32_t i = 0; i < m->noptions; i++)
+		if (strncmp(m->options[i], name, len) == 0 &&
+		    (!m->options[i][len] || m->options[i][len] == '='))
+			return;
+	option_set(m, name, value);
+}
+
 static bool has_ending(const char *path, const char *ending)
 {
 	size_t len = strlen(path), n = strlen(ending);
@@ -124,6 +136,13 @@ static bool levels_lack(uint32_t levels, struct rights *ret)
 
 	err_destroy(e);
 	return lacks;
+}
+
+bool levels_has(uint32_t levels)
+{
+	struct rights rights;
+
+	return !levels_lack(levels, &rights);
 }
 
 /* Whether the command has its rights from its file, so that the quotas of its user hold for it. */
@@ -350,6 +369,7 @@ struct run {
 	bool was_free; /* a second ago no event cost a way into the kernel */
 	bool is_rate_told;
 	bool is_over; /* the process was too fast */
+	bool is_held; /* the program in D has stopped the process at its end: the report is made */
 	bool is_done;
 };
 
@@ -410,13 +430,19 @@ static int hits_read(const dtrace_aggdata_t *agg, void *arg)
 /* Whether the process follows its blocks by itself: no rate would slow it down. */
 static bool is_free(const struct memprof *m)
 {
-	return m->by && !m->has_maxrate && session_is_all_inproc(m->dtp);
+	return m->by && !m->has_maxrate && session_is_all_inproc(m->dtp, NULL);
+}
+
+/* Whether those events cost nothing of which the process takes care by itself. */
+static bool is_own_free(const struct run *r)
+{
+	return !r->t->own_hits || session_is_all_inproc(r->m->dtp, r->t->agg);
 }
 
 /* Whether more events come than -x maxrate allows; looked at once a second. */
 static bool is_too_fast(struct run *r)
 {
-	struct hits want = {.agg = r->t->hits};
+	struct hits want = {.agg = r->t->hits}, own = {.agg = r->t->own_hits};
 	double now = clock_s(), rate;
 
 	if (!r->t->hits || now < r->hits_at + 1)
@@ -427,8 +453,10 @@ static bool is_too_fast(struct run *r)
 		return false;
 	}
 	if (dtrace_aggregate_snap(r->m->dtp) != 0 ||
-	    dtrace_aggregate_walk(r->m->dtp, hits_read, &want) != 0)
+	    dtrace_aggregate_walk(r->m->dtp, hits_read, &want) != 0 ||
+	    (!is_own_free(r) && dtrace_aggregate_walk(r->m->dtp, hits_read, &own) != 0))
 		library_fatal(r->m, "cannot read aggregations");
+	want.n += own.n;
 	rate = (double)(want.n - r->hits) / (now - r->hits_at);
 	if (r->was_free) /* how many of them have come since is not known yet */
 		rate = 0;
@@ -491,6 +519,22 @@ static void picture_check(struct memprof *m)
 	(void)fclose(picture_open(m));
 }
 
+/* Whether the program in D has stopped the process, which nobody else has let go on. */
+static bool has_held(const struct run *r)
+{
+	struct hits held = {.agg = "held"};
+	siginfo_t info = {0};
+
+	if (!r->m->is_held ||
+	    waitid(P_PID, (id_t)r->m->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid != r->m->pid)
+		return false;
+	if (dtrace_aggregate_snap(r->m->dtp) != 0 ||
+	    dtrace_aggregate_walk(r->m->dtp, hits_read, &held) != 0)
+		library_fatal(r->m, "cannot read aggregations");
+	return held.n > 0;
+}
+
 static void reports_print(struct run *r)
 {
 	if (!print_due)
@@ -522,8 +566,12 @@ static void events_consume(struct run *r)
 		r->t->watch(r->t->arg);
 		r->watched_at = clock_s();
 	}
+	if (!r->is_held && has_held(r)) {
+		r->is_held = true; /* its memory will not be there any more */
+		report_make(r);
+	}
 	/* A signal may come behind this: the next time it is stopped, and END fires. */
-	ends = is_ending;
+	ends = is_ending || r->is_held;
 	if (ends && r->t->end_begin)
 		r->t->end_begin(r->t->arg);
 	if (ends && dtrace_stop(m->dtp) != 0)
@@ -539,6 +587,22 @@ static void events_consume(struct run *r)
 	if (m->interval_s > 0 && clock_s() >= r->reported + m->interval_s)
 		print_due = 1;
 	reports_print(r);
+}
+
+/*
+ * Lets a process go on that the program in D has stopped, and waits for its end: the library ends
+ * one of -c that is still there.
+ */
+static void held_release(const struct memprof *m)
+{
+	siginfo_t info;
+
+	signals_hold(SIG_UNBLOCK);
+	(void)kill(m->pid, SIGCONT);
+	while (waitid(P_PID, (id_t)m->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR &&
+	       !is_ending)
+		continue;
+	signals_hold(SIG_BLOCK);
 }
 
 int session_run(struct memprof *m, const struct tracing *t)
@@ -570,8 +634,10 @@ int session_run(struct memprof *m, const struct tracing *t)
 		events_consume(&r);
 	if (m->flame)
 		picture_print(m);
-	else
+	else if (!r.is_held)
 		report_make(&r);
+	if (r.is_held)
+		held_release(m);
 	rows_deinit(&r.before);
 	interrupted = NULL;
 	return r.is_over ? E_ERROR : E_SUCCESS;

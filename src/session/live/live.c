@@ -36,14 +36,27 @@ void live_interrupt(struct live *live)
 	errno = saved;
 }
 
-bool live_is_all_inproc(const struct live *live)
+static bool unit_uses(const struct unit *u, const char *agg)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++) {
+		const struct prog_clause *c = u->clauses[i].layout->clause;
+
+		for (uint32_t k = 0; k < c->nacts; k++)
+			if (c->acts[k].kind == ACT_AGG && strcmp(c->acts[k].agg->name, agg) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool live_is_all_inproc(const struct live *live, const char *agg)
 {
 	bool is_all = false;
 
 	for (uint32_t i = 0; i < live->match->units.len; i++) {
 		const struct session_unit *u = live->match->units.data[i];
 
-		if (!u->traits->is_in_process || !u->points.len)
+		if (!u->traits->is_in_process || !u->points.len ||
+		    (agg && !unit_uses(&u->unit, agg)))
 			continue;
 		if (!u->unit.is_inproc || u->unit.is_relay)
 			return false;

@@ -121,7 +121,7 @@ MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
 /* Divides units of code for the engine in the process: option inproc (inproc.c). */
 MUST_CHECK struct err *live_divide_units(struct live *live);
 /* As session_is_all_inproc(). */
-bool live_is_all_inproc(const struct live *live);
+bool live_is_all_inproc(const struct live *live, const char *agg);
 /* Lets a unit that the engine in the process has given up go to another one. */
 void live_unit_to_kernel(struct session_unit *u);
 /* Reasons, one a site; NULL: it has none. */
