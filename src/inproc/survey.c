@@ -73,6 +73,14 @@ static bool is_of_file(const struct proc_map *m, const struct inproc_file *f)
 
 static const char odd_why[] = "in code that is mapped writable or shared";
 
+/* Of two that are equal, the one nearer to where the file was before: stubs reach it. */
+static bool group_is_better(const struct group *g, const struct group *best, uint64_t was)
+{
+	uint64_t here = g->bias - was, there = best->bias - was;
+
+	return g->size != best->size ? g->size > best->size : MIN(here, -here) < MIN(there, -there);
+}
+
 /*
  * Finds where the file's code is in the process: windows are written in the largest group of
  * mappings. What the others have are copies of a part of it.
@@ -106,9 +114,8 @@ static const char *file_place(const struct inproc *p, struct inproc_file *f,
 		is_odd_here |= !is_code && bias == f->bias;
 	}
 	for (uint32_t i = 0; i < groups.len; i++)
-		if (!best || groups.data[i].size > best->size ||
-		    (groups.data[i].size == best->size && groups.data[i].bias == f->bias))
-			best = &groups.data[i]; /* of two that are equal, where it was before */
+		if (!best || group_is_better(&groups.data[i], best, f->bias))
+			best = &groups.data[i];
 	if (best && !(has_windows && is_here))
 		f->bias = best->bias;
 	if (has_windows ? is_odd_here || (f->is_odd && !best) : f->is_odd)
