@@ -9,7 +9,6 @@
  * What is borrowed gets its bytes back.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -22,6 +21,7 @@
 #include "dtrace.h"
 #include "kernel/sys.h"
 #include "patch/hole.h"
+#include "patch/memory_file.h"
 #include "patch/patch_impl.h"
 #include "target/ident.h"
 #include "target/remote.h"
@@ -265,28 +265,28 @@ static void head_size_set(struct patch *p, const struct patch_opts *o)
 	p->relays_size = ROUND_UP((uint64_t)o->slots * STUB_SLOT_SIZE, (uint64_t)PATCH_PAGE);
 }
 
-struct err *region_file_open(pid_t pid, taddr at, uint64_t size, int *ret_fd)
+struct err *region_file_open(pid_t pid, pid_t tid, taddr at, uint64_t size, int *ret_fd)
 {
 	char path[96];
+	struct err *e;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
 		       (unsigned long long)at, (unsigned long long)(at + size));
-	*ret_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (*ret_fd >= 0)
-		return NULL;
-	return err_hint(err_code(err_sys(errno, "cannot open the region of process %d", (int)pid),
-				 EDT_NOTSUP),
-			"it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+	e = memory_file_open(path, tid, size, ret_fd);
+	if (e && err_get_sys(e))
+		e = err_hint(e, "it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+	return e ? err_wrap(e, "the region of process %d", (int)pid) : NULL;
 }
 
 /* Looks into the mappings, because on some kernel the call answered and had mapped nothing. */
 static struct err *region_open(struct enter *t)
 {
 	struct patch *p = t->p;
-	struct err *e = region_file_open(p->pid, t->region, p->head_size, &p->region_fd);
+	pid_t tid = t->remote.tid;
+	struct err *e = region_file_open(p->pid, tid, t->region, p->head_size, &p->region_fd);
 
 	if (!e && p->data_size)
-		e = region_file_open(p->pid, p->data, p->data_size, &p->data_fd);
+		e = region_file_open(p->pid, tid, p->data, p->data_size, &p->data_fd);
 	if (e)
 		return e;
 	/* whoever comes later sees by this that the tracer, or its keeper, lives */

@@ -125,11 +125,10 @@ static struct err *data_renew(struct following *t)
 		return refuse_dispatch(c->pid);
 	if (value != (int64_t)p->data)
 		return refuse_call(c->pid, "mmap", value < 0 ? (int)-value : EEXIST);
-	e = region_file_open(c->pid, p->data, p->data_size, &c->data_fd);
+	e = region_file_open(c->pid, t->remote.tid, p->data, p->data_size, &c->data_fd);
 	if (e)
 		return e;
 	if (fstat(p->data_fd, &parents) == 0 && fstat(c->data_fd, &own) == 0 &&
-	    S_ISREG(own.st_mode) && (uint64_t)own.st_size == p->data_size &&
 	    (own.st_dev != parents.st_dev || own.st_ino != parents.st_ino))
 		return NULL;
 	return err_code(err_new("process %d has mapped no data part of its own", (int)c->pid),

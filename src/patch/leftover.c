@@ -7,12 +7,12 @@
  * memory of the process agree with it: children share the head, and can write to it.
  */
 #include <errno.h>
-#include <fcntl.h>
 
 #include "arch/patch.h"
 #include "files/gate.h"
 #include "kernel/sys.h"
 #include "patch/leftover.h"
+#include "patch/memory_file.h"
 
 #define REGION_FILE "/dev/zero" /* what the kernel calls shared memory without a file */
 #define CODE_MAX    ((uint64_t)1 << 31)
@@ -47,12 +47,14 @@ static uint32_t head_count_rows(const struct leftover *l, const struct proc_map 
 static int region_open(const struct leftover *l, const struct proc_map *m)
 {
 	char path[96];
+	int fd;
 
 	if (!leftover_is_head(m) || leftover_head_of(l, m->end) != m)
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)l->pid,
 		       (unsigned long long)m->start, (unsigned long long)m->end);
-	return open(path, O_RDWR | O_CLOEXEC);
+	err_destroy(memory_file_open(path, 0, MEMORY_FILE_ANY, &fd));
+	return fd;
 }
 
 /* ---- what the files say ---------------------------------------------------------------------- */

@@ -125,8 +125,8 @@ MUST_CHECK struct err *threads_list(pid_t pid, tid_vec *ret);
  * thread may be the one that does all of its work.
  */
 void threads_put_asleep_first(tid_vec *tids);
-/* Opens the file that is mapped from `at` on, and nothing else of it. */
-MUST_CHECK struct err *region_file_open(pid_t pid, taddr at, uint64_t size, int *ret_fd);
+/* Opens the file that a thread has mapped for us from `at` on, of so many bytes (memory_file.h). */
+MUST_CHECK struct err *region_file_open(pid_t pid, pid_t tid, taddr at, uint64_t size, int *ret_fd);
 /* Whether the region is mapped there, or a mirror, and not what another program has there. */
 bool region_is_at(const struct patch *p, taddr at);
 /* Code could not be written, with this errno. */

@@ -8,11 +8,11 @@
  * places the first uprobe of a page.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "kernel/sys.h"
+#include "patch/memory_file.h"
 #include "patch/patch_impl.h"
 #include "target/remote.h"
 
@@ -59,19 +59,23 @@ static int64_t file_make(struct patch *p, struct remote *r, taddr spare)
 	return fd == -EINVAL ? relays_call(r, SYS_memfd_create, spare, MFD_CLOEXEC, 0, 0, 0) : fd;
 }
 
-/* Opens the file of the process for us. */
-static bool file_open(struct patch *p, int64_t fd)
+/* Opens the file of the process for us, and gives it its size. */
+static struct err *file_open(struct patch *p, pid_t tid, int64_t fd)
 {
 	char path[64];
+	struct err *e;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%lld", (int)p->pid, (long long)fd);
-	p->relays_fd = open(path, O_RDWR | O_CLOEXEC);
-	return p->relays_fd >= 0 && ftruncate(p->relays_fd, (off_t)p->relays_size) == 0;
+	e = memory_file_open(path, tid, 0, &p->relays_fd);
+	if (!e && ftruncate(p->relays_fd, (off_t)p->relays_size))
+		e = err_sys(errno, "cannot enlarge %s", path);
+	return e;
 }
 
 void relays_map(struct patch *p, struct remote *r, taddr at, taddr spare)
 {
 	int64_t fd, value;
+	struct err *e;
 
 	if (!p->relays_size)
 		return;
@@ -81,8 +85,10 @@ void relays_map(struct patch *p, struct remote *r, taddr at, taddr spare)
 			      strerror((int)-fd));
 		return;
 	}
-	if (!file_open(p, fd))
-		relays_refuse(p, "its file in memory cannot be opened: %s", strerror(errno));
+	e = file_open(p, r->tid, fd);
+	if (e)
+		relays_refuse(p, "its file in memory cannot be opened: %s", err_text(e));
+	err_destroy(e);
 	value = p->relays_size ? relays_call(r, SYS_mmap, at, p->relays_size, PROT_READ | PROT_EXEC,
 					     MAP_PRIVATE | MAP_FIXED, (uint64_t)fd)
 			       : 0;
