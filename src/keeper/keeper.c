@@ -132,6 +132,7 @@ static const struct {
 	[UPROBE_START] = {"cannot start the uprobe", "ioctl", 0},
 	[UPROBE_STOPPED] = {"too many processes are to be stopped", NULL, 0},
 	[UPROBE_PATCHED] = {"too many processes are to have windows", NULL, 0},
+	[UPROBE_OWNED] = {"too many processes are to have owner threads", NULL, 0},
 };
 
 static struct err *step_refused_err(enum uprobe_step step, int sys)
@@ -366,13 +367,30 @@ struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd, int journa
 	return k->area->sys ? step_refused_err(k->area->step, k->area->sys) : NULL;
 }
 
-struct err *keeper_unpatched(struct keeper *k, uint64_t id)
+/* Passes an id, and no descriptor; nothing can be wrong with that. */
+static struct err *id_send(struct keeper *k, enum keeper_op op, uint64_t id)
 {
 	if (k->is_given_up)
 		return keeper_gone_err(k);
-	k->area->op = KEEPER_UNPATCHED;
+	k->area->op = op;
 	k->area->offsets[0] = id;
 	return request_do(k, NULL, 0) ? NULL : keeper_gone_err(k);
+}
+
+struct err *keeper_unpatched(struct keeper *k, uint64_t id)
+{
+	return id_send(k, KEEPER_UNPATCHED, id);
+}
+
+struct err *keeper_owned(struct keeper *k, uint64_t id, int pidfd, int twins_fd)
+{
+	k->area->offsets[0] = id;
+	return request_make(k, KEEPER_OWNED, pidfd, twins_fd);
+}
+
+struct err *keeper_disowned(struct keeper *k, uint64_t id)
+{
+	return id_send(k, KEEPER_DISOWNED, id);
 }
 
 /* The processes are in the area, unless it is about a group. */

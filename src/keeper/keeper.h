@@ -119,6 +119,14 @@ MUST_CHECK struct err *keeper_stopped_map(struct keeper *k, int procs_fd);
 MUST_CHECK struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd, int journal_fd,
 				      int region_fd);
 MUST_CHECK struct err *keeper_unpatched(struct keeper *k, uint64_t id);
+/*
+ * Names a process whose makers of twins a program of the tracer's stops, and the map in which it
+ * counts them (patch/owner.c): if the tracer dies, the keeper sends SIGCONT to the process if the
+ * count is not 0, unless keeper_disowned() was called. So a process that its user has stopped stays
+ * stopped. At most 256 processes; the descriptors stay the caller's.
+ */
+MUST_CHECK struct err *keeper_owned(struct keeper *k, uint64_t id, int pidfd, int twins_fd);
+MUST_CHECK struct err *keeper_disowned(struct keeper *k, uint64_t id);
 /* Closes the links that were made for the process. waits: returns only when they are closed. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
 /* Closes those of n processes, some time after the return. */

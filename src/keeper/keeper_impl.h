@@ -28,7 +28,9 @@ enum keeper_op {
 	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
 	KEEPER_FENCE,	    /* the first is the link of the fence: held until all uprobes are off */
 	KEEPER_PATCHED,	    /* descriptors of a process with windows, id in offsets[0] */
-	KEEPER_UNPATCHED,   /* passes no descriptors: that process has none any more */
+	KEEPER_OWNED,	    /* a pidfd and the map of twins, id in offsets[0] */
+	KEEPER_DISOWNED,  /* passes no descriptors: no maker of that process is stopped any more */
+	KEEPER_UNPATCHED, /* passes no descriptors: that process has none any more */
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */
 	KEEPER_DROP,
 	/* passes no descriptors, gets no answer: end, and let another process detach the uprobes */
@@ -44,6 +46,7 @@ enum uprobe_step {
 	UPROBE_START,
 	UPROBE_STOPPED,
 	UPROBE_PATCHED,
+	UPROBE_OWNED,
 	UPROBE_NSTEPS
 };
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "base/apart.h"
+#include "keeper/owned.h"
 #include "keeper/patched.h"
 #include "keeper/spared.h"
 #include "keeper/stopped.h"
@@ -225,6 +226,7 @@ struct stopped {
 	int fds[KEEPER_STOPPED_MAX]; /* pidfds */
 	uint32_t n;
 	int map; /* MAP_WATCHED (stopped.h); -1: there is none */
+	struct owned owned;
 };
 
 /* Takes over the pidfd of a stopped process; the answer is EUSERS if there are too many. */
@@ -238,15 +240,16 @@ static void stopped_take(struct stopped *s, struct keeper_area *a, int *fd)
 
 static void close_links(const struct stopped *s, int self)
 {
-	const int own[] = {self, s->map};
+	int own[OWNED_MAX * 2 + 2] = {self, s->map};
 
-	descriptors_close(s->fds, s->n, own, ARRAY_LEN(own));
+	descriptors_close(s->fds, s->n, own, owned_list_fds(&s->owned, own, 2));
 }
 
 static void stopped_resume(const struct stopped *s)
 {
 	if (s->map >= 0)
 		stopped_map_release(s->map);
+	owned_resume(&s->owned);
 	for (uint32_t i = 0; i < s->n; i++)
 		/* fails if the process has ended */
 		(void)syscall(SYS_pidfd_send_signal, s->fds[i], SIGCONT, NULL, 0);
@@ -265,7 +268,7 @@ static void stopped_release(const struct stopped *s)
 	struct pollfd end = {.fd = -1, .events = POLLIN};
 	pid_t clone = -1;
 
-	if (!s->n && s->map < 0)
+	if (!s->n && s->map < 0 && !s->owned.n)
 		return;
 	end.fd = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
 	if (end.fd >= 0)
@@ -345,6 +348,15 @@ static void patched_take(struct patched *p, struct keeper_area *a, int fds[KEEPE
 		(void)fd_take(&fds[i]);
 }
 
+/* Takes over the descriptors of a process with an owner thread. */
+static void owned_take(struct owned *o, struct keeper_area *a, int fds[KEEPER_FDS])
+{
+	a->step = UPROBE_OWNED;
+	a->sys = owned_add(o, a->offsets[0], fds[0], fds[1]) ? 0 : EUSERS;
+	for (int i = 0; i < 2 && !a->sys; i++)
+		(void)fd_take(&fds[i]);
+}
+
 static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 			  struct spared *spared, struct patched *p)
 {
@@ -360,6 +372,8 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 		do_drop(area);
 	} else if (area->op == KEEPER_UNPATCHED) {
 		patched_drop(p, area->offsets[0]);
+	} else if (area->op == KEEPER_DISOWNED) {
+		owned_drop(&s->owned, area->offsets[0]);
 	} else if (area->op == KEEPER_PATCHED) {
 		patched_take(p, area, fds);
 	} else if (fds[1] < 0) { /* the keeper has no room for the descriptors */
@@ -367,6 +381,8 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 		area->step = UPROBE_PASS;
 	} else if (area->op == KEEPER_STOPPED) {
 		stopped_take(s, area, &fds[0]);
+	} else if (area->op == KEEPER_OWNED) {
+		owned_take(&s->owned, area, fds);
 	} else if (area->op == KEEPER_SPARED) {
 		spared_take(spared, area, fds);
 	} else if (area->op == KEEPER_STOPPED_MAP) {
@@ -411,7 +427,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN},
 			       {.fd = parent_fd, .events = POLLIN},
 			       {.fd = -1, .events = POLLIN}};
-	struct stopped stopped = {.map = -1};
+	static struct stopped stopped = {.map = -1};
 	struct spared spared = {.events = -1};
 	static struct patched patched;
 	struct warm warm;

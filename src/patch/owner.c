@@ -43,6 +43,8 @@ struct candidate {
 
 struct owner {
 	struct proc_id id;
+	struct keeper *keeper;
+	uint64_t keeper_id;
 	int fds[MAP_NCLASSES], prog_fd, link_fd;
 	bool stops; /* makers are stopped */
 	VEC(struct candidate) candidates;
@@ -121,6 +123,7 @@ static void makers_free(struct owner *o)
 	if (has_twins(o))
 		proc_id_resume(&o->id);
 	o->stops = false;
+	err_destroy(keeper_disowned(o->keeper, o->keeper_id)); /* the keeper is gone */
 }
 
 static void owner_free(struct owner *o)
@@ -157,9 +160,9 @@ void owner_create(struct patch *p)
 	o = xcalloc(1, sizeof(*o));
 	memset(o->fds, 0xff, sizeof(o->fds));
 	o->prog_fd = o->link_fd = o->id.pidfd = -1;
+	o->keeper = p->keeper;
+	o->keeper_id = p->journal->id;
 	e = proc_id_open(p->pid, &o->id);
-	if (!e)
-		e = keeper_stopped(p->keeper, o->id.pidfd);
 	if (!e)
 		e = program_start(o);
 	if (e)
@@ -292,16 +295,21 @@ bool patch_has_owner(const struct patch *p)
 	return p->owner && p->owner->stops;
 }
 
-/* Stops makers first: a twin that was made before is counted, and there is no owner then. */
+/*
+ * Stops makers first: a twin that was made before is counted, and there is no owner then. The
+ * keeper knows the process as long as makers are stopped.
+ */
 static void owner_begin(struct patch *p)
 {
 	struct owner *o = p->owner;
+	struct err *e = keeper_owned(o->keeper, o->keeper_id, o->id.pidfd, o->fds[MAP_WATCH_LOST]);
 
-	o->stops = !process_set(o, RT_WATCHED_STOPS | RT_WATCHED_OUTLIVES);
-	if (!o->stops || has_twins(o))
+	o->stops = !e;
+	if (e || process_set(o, RT_WATCHED_STOPS) || has_twins(o))
 		owner_destroy(p);
 	else
 		owner_write(p);
+	err_destroy(e); /* all threads count with a lock */
 }
 
 /* The maker of a twin stands still until the words are 0. */

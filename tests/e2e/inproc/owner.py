@@ -4,9 +4,9 @@
 tests/e2e/inproc/owner.c makes second tasks with the owner's thread pointer (by clone() with CLONE_VM and without CLONE_SETTLS, as a thread and as a process, while
 it is traced and before), is interrupted by signals, makes children by vfork(), and many threads, one of which gets the block of an owner that has ended. It says
 how often it has called work(). A thread that claims the owner's thread pointer for itself falsifies its process's numbers, and does no other harm.
-Who is stopped when dtrace is killed goes on.
+Who was stopped by dtrace when that is killed goes on, and who was stopped by its user does not.
 """
-import os, re, signal, subprocess, sys, time
+import os, re, select, signal, subprocess, sys, time
 
 DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 PATIENCE = int(os.environ.get("PATIENCE", 1))
@@ -74,24 +74,71 @@ def state(pid):
         return f.read().rsplit(")", 1)[1].split()[0]
 
 
-def killed(ncalls):
-    """A maker that waits for a dtrace which is killed goes on."""
+def owned_program(what, ncalls):
+    """A program, and a dtrace that has chosen an owner in it; what: for messages."""
     t = subprocess.Popen([FILE, "thread", str(ncalls)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     t.stdout.readline()
-    with open(f"{TMP}/err", "w+") as err:
+    with open(f"{TMP}/err", "w") as err:
         d = subprocess.Popen([DTRACE, "-q", "-x", "debug", "-x", "inproc=auto", "-p", str(t.pid), "-n", SCRIPT], stdout=subprocess.DEVNULL, stderr=err)
 
-        def has_owner():
-            with open(f"{TMP}/err") as f:
-                return BEGUN in f.read()
+    def has_owner():
+        with open(f"{TMP}/err") as f:
+            return BEGUN in f.read()
 
-        wait_for("killed: an owner", has_owner)
-        d.send_signal(signal.SIGSTOP)
-        t.stdin.write("\n")
-        t.stdin.flush()
-        wait_for("killed: the maker stands still", lambda: state(t.pid) == "T")
-        d.kill()
-        d.wait()
+    wait_for(f"{what}: an owner", has_owner)
+    return t, d
+
+
+def keepers():
+    return [d for d in os.listdir("/proc") if d.isdigit() and name_of(d) == "uprobe-keeper"]
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
+def stopped():
+    """Who was stopped by its user stays stopped when dtrace is killed."""
+    t, d = owned_program("stopped", 100)
+    mine = [k for k in keepers() if parent_of(k) == d.pid]
+    t.send_signal(signal.SIGSTOP)
+    wait_for("stopped: it stands still", lambda: state(t.pid) == "T")
+    fds = [os.pidfd_open(int(k)) for k in mine]
+    d.kill()
+    d.wait()
+    if not fds:
+        bad.append("stopped: there is no keeper")
+    for fd in fds:
+        select.select([fd], [], [], 60 * PATIENCE)
+        os.close(fd)
+    time.sleep(0.5)  # a clone of the keeper resumes; a slow one lets a bad tracer pass, and no good one fail
+    if state(t.pid) != "T":
+        bad.append(f"stopped: {state(t.pid)} when dtrace was killed")
+    t.send_signal(signal.SIGCONT)
+    t.communicate("\n\n", timeout=60 * PATIENCE)
+
+
+def killed(ncalls):
+    """A maker that waits for a dtrace which is killed goes on."""
+    t, d = owned_program("killed", ncalls)
+    d.send_signal(signal.SIGSTOP)
+    t.stdin.write("\n")
+    t.stdin.flush()
+    wait_for("killed: the maker stands still", lambda: state(t.pid) == "T")
+    d.kill()
+    d.wait()
     said = int(t.stdout.readline())  # or never: then the runner ends the test
     t.communicate("\n", timeout=60 * PATIENCE)
     if said != 7 * ncalls:
@@ -112,6 +159,7 @@ if len(counts) != 3 or not 0 < max(counts) <= 2 * said:
     bad.append(f"lies: {got}, of {said} calls")
 session("exec", 300)
 killed(300000)
+stopped()
 for line in bad:
     print(line)
 sys.exit(bool(bad))

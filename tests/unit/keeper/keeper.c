@@ -425,6 +425,87 @@ static void test_no_clone(void)
 	(void)waitpid(stopped, NULL, 0);
 }
 
+/* ---- processes with owner threads ------------------------------------------------------------ */
+
+/* A map in which n twins are counted. */
+static int twins_create(uint64_t n)
+{
+	uint32_t zero = 0;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "t_twins", sizeof(zero), sizeof(n), 1, NULL);
+
+	return bpf_map_update_elem(fd, &zero, &n, 0) ? -1 : fd;
+}
+
+static struct err *owned_add(struct keeper *k, uint64_t id, pid_t pid, uint64_t ntwins)
+{
+	CLEANUP(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	CLEANUP(fd) int twins = twins_create(ntwins);
+
+	return keeper_owned(k, id, pidfd, twins);
+}
+
+/* A tracer that dies: its program has stopped the maker, and the user the other one. */
+static void be_owners_tracer(pid_t maker, pid_t users, pid_t given_back)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(false, &k);
+
+	for (uint64_t id = 1; !e && id <= 1000; id++) {
+		e = owned_add(k, id, given_back, 1);
+		if (!e)
+			e = keeper_disowned(k, id);
+	}
+	if (!e)
+		e = owned_add(k, 1001, users, 0);
+	if (!e)
+		e = owned_add(k, 1002, maker, 1); /* is resumed last */
+	if (!e)
+		(void)raise(SIGKILL);
+	_exit(1);
+}
+
+static void test_owned(void)
+{
+	pid_t maker = stopped_child(), users = stopped_child(), given_back = stopped_child(), pid;
+	int status = 0;
+
+	pid = fork();
+	if (pid == 0)
+		be_owners_tracer(maker, users, given_back);
+	(void)waitpid(pid, &status, 0);
+	ok(WIFSIGNALED(status), "a thousand processes have owners, one after the other");
+	ok(process_goes_on(maker), "the maker of a twin runs on when the tracer is killed");
+	is_int(waitpid(users, &status, WCONTINUED | WNOHANG), 0, "without a twin, none runs on");
+	is_int(waitpid(given_back, &status, WCONTINUED | WNOHANG), 0, "nor one given back");
+	for (int i = 0; i < 3; i++) {
+		pid = (pid_t[]){maker, users, given_back}[i];
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+}
+
+/* There may be more processes with owners than may be stopped, and they take no room of those. */
+static void test_many_owned(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(false, &k);
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	uint64_t n = 0;
+
+	while (!e && n < 1000) {
+		e = owned_add(k, n, getpid(), 0);
+		n += !e;
+	}
+	is_int(n, 256, "so many processes may have owners at a time");
+	ok(e && strstr(err_text(e), "too many processes are to have owner threads"), "not more");
+	err_destroy(e);
+	e = keeper_stopped(k, self);
+	ok(!e, "another one may be stopped");
+	err_destroy(e);
+	keeper_destroy(k);
+	(void)close(self);
+}
+
 int main(void)
 {
 	test_life();
@@ -436,5 +517,7 @@ int main(void)
 	test_stopped_processes();
 	test_full();
 	test_no_clone();
+	test_owned();
+	test_many_owned();
 	return tap_done();
 }
