@@ -872,10 +872,10 @@ static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_
 	(void)!read(r->timer_fd, &ticks, sizeof(ticks));
 	run_tend(r);
 	e = ndata_drain(r->p->data, horizon, func, ctx);
-	/* the drain itself gives records up: those of the last one are to be counted, too */
+	inproc_children_reap(r->p);
+	/* the drain, and children that end, give records up: the last are to be counted, too */
 	lost = ndata_count(r->p->data, r->run.control);
 	err_destroy(lost); /* as in run_tend() */
-	inproc_children_reap(r->p);
 	return e;
 }
 

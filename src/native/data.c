@@ -188,9 +188,7 @@ static void counter_add(uint64_t *to, uint64_t n, uint64_t *own)
 		(void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
 
-/* own: of all that count as one. */
-static struct err *member_count(struct ndata *d, struct rt_control *control,
-				struct ndata_drops *own)
+struct err *ndata_member_count(struct ndata *d, struct rt_control *control, struct ndata_drops *own)
 {
 	struct err *e = ndata_read_cpus(d);
 
@@ -217,7 +215,7 @@ struct err *ndata_count(struct ndata *d, struct rt_control *control)
 	struct ndata *x;
 
 	for (uint32_t i = 0; !e && (x = ndata_member(d, i)); i++)
-		e = ndata_member_err(d, x, member_count(x, control, &d->dropped));
+		e = ndata_member_err(d, x, ndata_member_count(x, control, &d->dropped));
 	return e;
 }
 

@@ -74,6 +74,9 @@ static inline struct ndata *ndata_member(struct ndata *d, uint32_t i)
 }
 /* What became of a member: kin whose memory is gone is passed over from now on, and told. */
 MUST_CHECK struct err *ndata_member_err(struct ndata *d, struct ndata *x, struct err *e);
+/* ndata_count() of one member. own: the counts of all that count as one. */
+MUST_CHECK struct err *ndata_member_count(struct ndata *d, struct rt_control *control,
+					  struct ndata_drops *own);
 /* ---- values (data_values.c) */
 
 bool value_is_extreme(const struct agg_layout *al);

@@ -55,10 +55,15 @@ void ndata_kin_end(struct ndata *d, struct ndata *x, struct rt_control *control)
 	for (uint32_t i = 0; i < d->kin.len; i++)
 		if (d->kin.data[i] == x)
 			d->kin.data[i] = d->kin.data[--d->kin.len];
-	e = counters_absorb(d, x);
+	/* what it has dropped since it was counted last, and what the drain has given up of it */
+	e = ndata_member_count(x, control, &d->dropped);
+	if (!e)
+		e = counters_absorb(d, x);
 	if (!e)
 		e = maps_absorb(d, x, &nlost);
 	err_destroy(ndata_member_err(d, x, e));
+	for (uint32_t i = 0; i < d->plan->ncpus; i++)
+		d->lost[i] += x->lost[i]; /* of one whose memory cannot be read */
 	d->nbad += x->nbad;
 	d->dropped.aggs += nlost;
 	if (nlost && control->ncpus)

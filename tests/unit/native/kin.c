@@ -304,6 +304,29 @@ static void test_records(void)
 	kin_close(&k);
 }
 
+/* A child drops until it ends, which is found out when all was counted the last time. */
+static void test_last_drops(void)
+{
+	struct blob_cpu *cpu;
+	struct kin k;
+
+	kin_open(&k);
+	cpu = (struct blob_cpu *)(void *)((uint8_t *)k.head + k.t.plan->cpus_off);
+	cpu[1] = (struct blob_cpu){.drops = 3};
+	result_check(ndata_count(k.t.d, k.control), "count");
+	cpu[1] = (struct blob_cpu){.drops = 5, .agg_drops = 7, .dyn_drops = 11, .live_drops = 13};
+	k.x->lost[2] = 17;
+	child_end(&k);
+	is_int(k.control->cpu[1].drops, 5, "records that it dropped before it ended are counted");
+	is_int(k.control->cpu[1].agg_drops, 7, "and elements");
+	is_int(k.control->cpu[1].dyn_drops, 11, "and variables");
+	is_int(k.control->cpu[1].live_drops, 13, "and objects");
+	is_int(k.control->cpu[2].drops, 17, "and records that its drain gave up");
+	is_int(ndata_dropped(k.t.d).records, 22, "for its parent, too");
+	child_add(&k);
+	kin_close(&k);
+}
+
 static void test_bounds(void)
 {
 	struct kin k;
@@ -350,6 +373,7 @@ int main(void)
 	test_without_keys();
 	test_counters();
 	test_records();
+	test_last_drops();
 	test_bounds();
 	test_cut_off();
 	return tap_done();
