@@ -134,7 +134,7 @@ static struct err *child_follow(struct inproc *p, pid_t pid)
 	const char *lack;
 	struct err *e;
 
-	if (p->followed.len >= children_max())
+	if (p->run && p->followed.len >= children_max())
 		inproc_children_reap(p);
 	lack = children_lack(p);
 	if (lack)
