@@ -112,14 +112,17 @@ static struct err *program_start(struct owner *o)
 	return sys ? err_sys(sys, "cannot follow process %d", (int)o->id.pid) : NULL;
 }
 
-/*
- * Nobody is stopped any more, and who is goes on. A program that runs on another CPU just now may
- * not have seen that yet.
- */
+/* A program that runs on another CPU just now may not have seen what was set. */
+static void program_await(void)
+{
+	(void)nanosleep(&(struct timespec){.tv_nsec = PROGRAM_NS}, NULL);
+}
+
+/* Nobody is stopped any more, and who is goes on. */
 static void makers_free(struct owner *o)
 {
 	(void)process_set(o, 0);
-	(void)nanosleep(&(struct timespec){.tv_nsec = PROGRAM_NS}, NULL);
+	program_await();
 	if (has_twins(o))
 		proc_id_resume(&o->id);
 	o->stops = false;
@@ -303,9 +306,12 @@ static void owner_begin(struct patch *p)
 {
 	struct owner *o = p->owner;
 	struct err *e = keeper_owned(o->keeper, o->keeper_id, o->id.pidfd, o->fds[MAP_WATCH_LOST]);
+	int sys = e ? 0 : process_set(o, RT_WATCHED_STOPS);
 
 	o->stops = !e;
-	if (e || process_set(o, RT_WATCHED_STOPS) || has_twins(o))
+	if (!e && !sys)
+		program_await(); /* one that stops nobody yet counts its twin */
+	if (e || sys || has_twins(o))
 		owner_destroy(p);
 	else
 		owner_write(p);
