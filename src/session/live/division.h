@@ -11,6 +11,8 @@
 
 #define OWNER_NONE UINT32_MAX
 
+struct gate_file;
+
 /* In which way a site is probed. */
 enum site_way {
 	SITE_UPROBE,
@@ -68,6 +70,13 @@ const char *division_alive_lack(const struct division *d);
  * there; for clauses that call live() or dead(), also one that may go and come again.
  */
 bool division_may_get_more(const struct division *d, uint32_t clause);
+/*
+ * Whether the dynamic section of a file has an entry with the tag whose text is the one given, or,
+ * if that is NULL, any text: that of the first one is added to ret (NULL is allowed). The owner of
+ * the file may have written anything, so the answer is no beyond the first dynamic section, for a
+ * section of more than 4096 entries (64 KB), and for texts of PATH_MAX bytes or more.
+ */
+bool dynamic_find(struct gate_file *file, int64_t tag, const char *text, struct strbuf *ret);
 
 /* ---- relays (relay.c) ------------------------------------------------------------------------ */
 

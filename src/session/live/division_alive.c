@@ -26,6 +26,9 @@
 #include "session/live/division.h"
 #include "session/match/together.h"
 
+/* Entries of a dynamic section; the largest programs have some hundred. */
+#define DYNAMIC_MAX 4096u
+
 static bool is_only_end(const struct session_clause *sc)
 {
 	return sc->n == 1 && !sc->is_open && strcmp(sc->probes[0]->prov, "dtrace") == 0 &&
@@ -87,33 +90,49 @@ static bool is_program(const struct division *d, const char *mod)
 
 /* ---- libraries that stay --------------------------------------------------------------------- */
 
-/*
- * Looks for an entry of the dynamic section of a file: one with the text, or, if that is NULL, the
- * first one, whose text is added to ret.
- */
-static bool dynamic_find(struct gate_file *file, int64_t tag, const char *text, struct strbuf *ret)
+/* A text of a string table; NULL: it has none there, or a longer one than any path. */
+static const char *text_at(const Elf_Data *texts, uint64_t off)
+{
+	const char *text;
+
+	if (!texts || !texts->d_buf || off >= texts->d_size)
+		return NULL;
+	text = (const char *)texts->d_buf + off;
+	return memchr(text, '\0', MIN(texts->d_size - off, (size_t)PATH_MAX)) ? text : NULL;
+}
+
+/* The section that says what a file needs; NULL: none does, or it has too many entries. */
+static Elf_Data *dynamic_read(struct gate_elf *g, Elf_Data **ret_texts)
 {
 	Elf_Scn *scn = NULL;
-	bool is_found = false;
-	struct gate_elf g;
 	GElf_Shdr sh;
+
+	while (g->elf && (scn = elf_nextscn(g->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC)
+			break;
+	if (!scn || sh.sh_size > DYNAMIC_MAX * sizeof(Elf64_Dyn) || sh.sh_flags & SHF_COMPRESSED)
+		return NULL;
+	*ret_texts = gate_data(g, elf_getscn(g->elf, sh.sh_link));
+	return gate_data(g, scn);
+}
+
+bool dynamic_find(struct gate_file *file, int64_t tag, const char *text, struct strbuf *ret)
+{
+	bool is_found = false;
+	Elf_Data *data, *texts = NULL;
+	struct gate_elf g;
 	GElf_Dyn dyn;
 
 	gate_elf_open(file, GATE_LIMIT_DEFAULT, &g);
-	while (g.elf && !is_found && (scn = elf_nextscn(g.elf, scn))) {
-		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC
-					 ? gate_data(&g, scn)
-					 : NULL;
+	data = dynamic_read(&g, &texts);
+	for (int i = 0; data && !is_found && i < (int)DYNAMIC_MAX && gelf_getdyn(data, i, &dyn) &&
+			dyn.d_tag != DT_NULL;
+	     i++) {
+		const char *name = dyn.d_tag == tag ? text_at(texts, dyn.d_un.d_val) : NULL;
 
-		for (int i = 0;
-		     data && !is_found && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-			const char *name =
-				dyn.d_tag == tag ? gate_text(&g, sh.sh_link, dyn.d_un.d_val) : NULL;
-
-			is_found = name && (!text || strcmp(name, text) == 0);
-			if (is_found && ret)
-				strbuf_adds(ret, name);
-		}
+		is_found = name && (!text || strcmp(name, text) == 0);
+		if (is_found && ret)
+			strbuf_adds(ret, name);
 	}
 	gate_elf_close(&g);
 	return is_found;
