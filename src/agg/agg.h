@@ -123,9 +123,8 @@ struct live_check {
 /* From the next snapshot on, each checks the objects; what is gone leaves the table. */
 void aggs_set_livecheck(struct aggs *a, const struct live_check *check);
 struct live_checked {
-	uint64_t ngone;	     /* objects that were not there any more, until now */
-	uint64_t ngone_kept; /* others of the last snapshot, which the table still has */
-	uint64_t nunknown;   /* of the last snapshot: those that could not be checked, and count */
+	uint64_t ngone;	   /* objects that were not there any more, until now; each once */
+	uint64_t nunknown; /* of the last snapshot: those that could not be checked, and count */
 };
 struct live_checked aggs_live_checked(const struct aggs *a);
 /* A process executes another program: the objects at its addresses went at that time. */

@@ -42,6 +42,7 @@ void alive_deinit(struct alive *v)
 		free(time);
 	hashmap_destroy(v->execs);
 	vec_deinit(&v->followed);
+	vec_deinit(&v->before);
 }
 
 void aggs_set_livemin(struct aggs *a, uint64_t ns)
@@ -141,13 +142,10 @@ struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg)
 		e = a->io->alive(a->ctx, entry_count, &s);
 	for (uint32_t i = 0; i < s.stale.len && !e; i++)
 		(void)entry_bury(a, &s.stale.data[i]);
-	if (!e)
-		a->alive.checked.ngone_kept = 0;
-	for (uint32_t i = 0; i < s.gone.len && !e; i++)
-		if (entry_bury(a, &s.gone.data[i]))
-			a->alive.checked.ngone++;
-		else
-			a->alive.checked.ngone_kept++;
+	for (uint32_t i = 0; i < s.gone.len && !e; i++) {
+		(void)entry_bury(a, &s.gone.data[i]);
+		livecheck_count(&a->alive, &s.gone.data[i]);
+	}
 	vec_deinit(&s.stale);
 	vec_deinit(&s.gone);
 	return e ? err_wrap(e, "cannot read what is alive") : NULL;

@@ -119,6 +119,7 @@ struct followed { /* an entry of the table that is checked */
 	struct rt_live_key key;
 	uint64_t time, expected;
 	bool is_gone;
+	bool is_counted; /* as gone, by this snapshot or one before */
 };
 
 struct alive {
@@ -126,7 +127,7 @@ struct alive {
 	uint64_t least_age;
 	struct live_check check;
 	struct live_checked checked;
-	VEC(struct followed) followed; /* while a snapshot is read: by process and address */
+	VEC(struct followed) followed, before; /* of the last snapshot, by process and address */
 };
 
 struct alive_key { /* an entry of the table */
@@ -144,6 +145,8 @@ MUST_CHECK struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg);
 /* livecheck.c: finds out which entries of the table are no objects any more. */
 MUST_CHECK struct err *livecheck_make(struct aggs *a, alive_elem_f *get, void *arg);
 bool livecheck_is_gone(const struct alive *v, const struct rt_live_key *key, uint64_t time);
+/* Counts an entry that is gone, unless a snapshot before has counted it. */
+void livecheck_count(struct alive *v, const struct alive_key *k);
 /* Whether the element is shown: one of live() only if something is alive, or was not followed. */
 bool alive_is_shown(const struct agg_slot *slot, const struct agg_elem *e);
 /* Whether an element with a key has nothing: not even what is too young to be shown. */

@@ -12,6 +12,11 @@
  * Objects lie close to each other, so they are sorted, and a read gets all of LIVE_READ_MAX bytes.
  * Where a part of it cannot be read, it is halved until the objects without memory are known.
  *
+ * An entry that is gone may stay in the table (agg_io.bury()), and is found again by each snapshot.
+ * So what the last one has read is kept until the next one has been compared with it: an entry is
+ * counted once. With liveorder the next object at an address may have the time of the one before
+ * it: it is another one if its class is another, or if a snapshot has seen it alive.
+ *
  * An object's class may not be that with which it was made: an object of Ruby that gets methods of
  * its own has a class of its own, which leads to the one before. Option livebase follows this way.
  */
@@ -65,6 +70,31 @@ static int followed_compare(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+static void followed_swap(struct alive *v)
+{
+	const struct alive was = *v;
+
+	v->followed = was.before;
+	v->before = was.followed;
+}
+
+/* Takes over which entries the snapshot before has counted. Both lists are sorted. */
+static void counted_take(struct alive *v)
+{
+	const struct followed *before = v->before.data;
+	uint32_t k = 0, nbefore = v->before.len;
+
+	for (uint32_t i = 0; i < v->followed.len; i++) {
+		struct followed *f = &v->followed.data[i];
+
+		while (k < nbefore && followed_compare(&before[k], f) < 0)
+			k++;
+		f->is_counted = k < nbefore && followed_compare(&before[k], f) == 0 &&
+				before[k].time == f->time && before[k].expected == f->expected &&
+				before[k].is_counted;
+	}
+}
+
 /* Says in *ret whether the class has the expected one as a base; false: it cannot be read. */
 static bool base_check(const struct live_check *check, uint64_t pid, uint64_t class,
 		       uint64_t expected, bool *ret)
@@ -109,6 +139,13 @@ static bool range_check(struct alive *v, struct followed *f, uint32_t n, uint8_t
 	return true;
 }
 
+/* An object that was counted and is there is another one: it counts when it goes in its turn. */
+static void counted_reset(struct followed *f, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		f[i].is_counted = f[i].is_counted && f[i].is_gone;
+}
+
 /* Compares the objects of one process. */
 static void process_check(struct alive *v, struct followed *f, uint32_t n, uint8_t *buf)
 {
@@ -118,8 +155,10 @@ static void process_check(struct alive *v, struct followed *f, uint32_t n, uint8
 		for (end = i + 1; end < n && f[end].key.addr - f[i].key.addr <=
 						     LIVE_READ_MAX - sizeof(uint64_t);)
 			end++;
-		if (range_check(v, f + i, end - i, buf))
+		if (range_check(v, f + i, end - i, buf)) {
+			counted_reset(f + i, end - i);
 			continue;
+		}
 		v->checked.nunknown += n - i;
 		for (; i < n; i++)
 			f[i].is_gone = false;
@@ -135,15 +174,19 @@ struct err *livecheck_make(struct aggs *a, alive_elem_f *get, void *arg)
 	struct err *e;
 	uint32_t end;
 
-	vec_clear(&v->followed);
 	v->checked.nunknown = 0;
 	if (!v->check.is_on)
 		return NULL;
+	followed_swap(v);
+	vec_clear(&v->followed);
 	e = a->io->alive(a->ctx, entry_collect, &c);
+	if (e)
+		followed_swap(v); /* the last snapshot that was read stays the one before */
 	if (e || !v->followed.len)
 		return e;
 	buf = xmalloc(LIVE_READ_MAX);
 	qsort(v->followed.data, v->followed.len, sizeof(v->followed.data[0]), followed_compare);
+	counted_take(v);
 	for (uint32_t i = 0; i < v->followed.len; i = end) {
 		struct followed *f = &v->followed.data[i];
 
@@ -155,12 +198,31 @@ struct err *livecheck_make(struct aggs *a, alive_elem_f *get, void *arg)
 	return NULL;
 }
 
-bool livecheck_is_gone(const struct alive *v, const struct rt_live_key *key, uint64_t time)
+static struct followed *followed_find(const struct alive *v, const struct rt_live_key *key,
+				      uint64_t time)
 {
-	const struct followed want = {.key = *key}, *found;
+	const struct followed want = {.key = *key};
+	struct followed *found;
 
 	if (!v->followed.len)
-		return false;
+		return NULL;
 	found = bsearch(&want, v->followed.data, v->followed.len, sizeof(want), followed_compare);
-	return found && found->time == time && found->is_gone;
+	return found && found->time == time ? found : NULL;
+}
+
+bool livecheck_is_gone(const struct alive *v, const struct rt_live_key *key, uint64_t time)
+{
+	const struct followed *f = followed_find(v, key, time);
+
+	return f && f->is_gone;
+}
+
+void livecheck_count(struct alive *v, const struct alive_key *k)
+{
+	struct followed *f = followed_find(v, &k->key, k->time);
+
+	if (!f || f->is_counted)
+		return;
+	f->is_counted = true;
+	v->checked.ngone++;
 }

@@ -54,10 +54,8 @@ void consumer_livecheck_set(struct consumer *c)
 void consumer_livecheck_report(struct consumer *c)
 {
 	struct live_checked now = aggs_live_checked(c->aggs);
-	uint64_t all = now.ngone + now.ngone_kept, told = c->live_told.ngone;
-	uint64_t ngone = all - MIN(all, told);
+	uint64_t ngone = now.ngone - c->live_told.ngone;
 
-	now.ngone = MAX(all, told);
 	if (ngone)
 		report_adjusted(c->live->report,
 				"%" PRIu64 " object%s of live() %s gone without a dead(), and %s "

@@ -142,6 +142,43 @@ for mode, (argv, count, gone) in itertools.product(([], ["-x", "inproc=auto"], [
     check("livecheck " + " ".join(mode + argv) + err, out, f"{count} things\n")
     check("told", told, gone)
 
+# Each object that is gone is told once, also where its entry stays in the table: of 20, ten go, and are made again while the other ten go.
+with open(TMP + "/waves.c", "w") as f:
+    f.write("""#include <stdint.h>
+#include <unistd.h>
+struct thing { uint64_t flags, kind; };
+static volatile uint64_t kind = 7;
+__attribute__((noinline)) void make(struct thing *t, uint64_t k) { t->flags = 1; t->kind = k; __asm__ volatile("" ::: "memory"); }
+int main(void) {
+	static struct thing things[20];
+	char c;
+	for (int i = 0; i < 20; i++) make(&things[i], kind);
+	for (int wave = 0; wave < 2; wave++) {
+		for (int i = 0; i < 10; i++) things[10 * wave + i].kind = 0; /* freed */
+		for (int i = 0; i < 10 && wave; i++) make(&things[i], kind);
+		write(1, "wave\\n", 5);
+		if (read(0, &c, 1) != 1) return 1;
+	}
+	return 0;
+}
+""")
+subprocess.run(["cc", "-O1", "-g", "-o", TMP + "/waves", TMP + "/waves.c"], check=True)
+for mode in ([], ["-x", "inproc=auto"], ["-x", "inproc=auto", "-x", "liveorder"]) if has_inproc else ([],):
+    d = subprocess.Popen([DTRACE, "-q", *mode, "-x", "inprocsum", "-x", "livecheck=8", "-n", "pid$target:waves:make:entry { @[arg1] = live(arg0, 16); } syscall::write:return /pid == $target/ { printa(\"%@count things\\n\", @); }",
+                          "-c", TMP + "/waves"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = []
+    while len(seen) < 2 and (line := d.stdout.readline()):
+        if "things" in line:
+            seen.append(line)
+            d.stdin.write("x")
+            d.stdin.flush()
+    err = d.communicate(timeout=60 * PATIENCE)[1]
+    check("waves in the process: " + err, "1 place probed in process" in err, bool(mode))
+    if "answer too slowly" in err:
+        continue
+    check("waves " + " ".join(mode) + err, seen, ["10 things\n"] * 2)
+    check("waves told " + " ".join(mode) + err, sum(int(n) for n in re.findall(r"(\d+) objects? of live\(\) (?:was|were) gone", err)), 20)
+
 # Without a format: bytes, number, age, and what found no room.
 out, err = run(CLAUSES, "-x", "livesize=64", command=PROGRAM + " both")
 m = re.search(r"^ +1 +1536 bytes in 64 objects, oldest [\dms.]+ \(not followed: 36, 864 bytes\)$", out, re.M)
