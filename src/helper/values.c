@@ -390,6 +390,38 @@ void value_site_read(struct process *p, const struct helper *h, uint64_t code, u
 	ret->is_known = r.nsaid && !ret->fault;
 }
 
+static bool item_number(const struct value_item *item, int64_t *ret)
+{
+	char *end;
+	int64_t n;
+
+	if (!item || item->has_word || !item->said.literal.len)
+		return false;
+	n = strtoll(strbuf_text(&item->said.literal), &end, 10);
+	if (*end)
+		return false;
+	*ret = n;
+	return true;
+}
+
+/* Reads pairs of items, the address and the size of a function each; false: too many, or odd. */
+static bool unlocked_read(const struct value *v, struct value_context *ret)
+{
+	for (uint32_t i = 0; i < v->items.len; i++) {
+		const struct value_item *item = &v->items.data[i];
+		int64_t addr, size;
+
+		if (item->kind != VALUE_ITEM || strcmp(item->name, "unlocked") != 0)
+			continue;
+		if (ret->nunlocked == VALUE_UNLOCKED_MAX || i + 1 == v->items.len ||
+		    !item_number(item, &addr) || !item_number(item + 1, &size))
+			return false;
+		ret->unlocked[ret->nunlocked++] =
+			(struct value_extent){(uint64_t)addr, (uint64_t)size};
+	}
+	return true;
+}
+
 bool value_context_read(struct process *p, const struct helper *h, struct value_context *ret)
 {
 	const struct {
@@ -399,6 +431,7 @@ bool value_context_read(struct process *p, const struct helper *h, struct value_
 		{"module", &ret->module}, {"variable", &ret->variable}, {"stack", &ret->stack},
 		{"words", &ret->words},	  {"top", &ret->top},		{"size", &ret->size},
 		{"code", &ret->code},	  {"position", &ret->at},	{"depth", &ret->depth},
+		{"inside", &ret->inside},
 	};
 	struct value v;
 	bool has_all = true;
@@ -411,6 +444,7 @@ bool value_context_read(struct process *p, const struct helper *h, struct value_
 		*numbers[i].to = has_all ? (uint64_t)n : 0;
 	}
 	ret->is_proven = has_all && value_number_get(&v, "proven", &n) && n;
+	has_all = has_all && ret->inside && unlocked_read(&v, ret);
 	value_free(&v);
 	return has_all;
 }
@@ -425,17 +459,7 @@ const struct value_item *value_item_find(const struct value *v, const char *name
 
 bool value_number_get(const struct value *v, const char *name, int64_t *ret)
 {
-	const struct value_item *item = value_item_find(v, name);
-	char *end;
-	int64_t n;
-
-	if (!item || item->has_word || !item->said.literal.len)
-		return false;
-	n = strtoll(strbuf_text(&item->said.literal), &end, 10);
-	if (*end)
-		return false;
-	*ret = n;
-	return true;
+	return item_number(value_item_find(v, name), ret);
 }
 
 void value_free(struct value *v)

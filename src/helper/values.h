@@ -130,6 +130,10 @@ void value_thread_read(struct process *p, const struct helper *h, taddr pointer,
  * of a context, which has the address of a stack of frames, the number of its words, and the
  * address of the innermost frame. Offsets in bytes.
  */
+struct value_extent {
+	uint64_t addr, size;
+};
+#define VALUE_UNLOCKED_MAX 64u
 struct value_context {
 	uint64_t module, variable;  /* as tlsmod(), tlsoff() say */
 	uint64_t stack, words, top; /* in the context */
@@ -141,6 +145,10 @@ struct value_context {
 	 * has a context.
 	 */
 	bool is_proven;
+	uint64_t inside; /* an address in the file that has the runtime */
+	/* Functions there which threads may run whose context is not theirs any more. */
+	struct value_extent unlocked[VALUE_UNLOCKED_MAX];
+	uint32_t nunlocked;
 };
 /* False: the helper does not say that of the process. */
 bool value_context_read(struct process *p, const struct helper *h, struct value_context *ret);

@@ -12,6 +12,10 @@
  *   one to its end.
  * - The place of its innermost frame is one that the session can name.
  *
+ * That tells nothing of later threads: one that has ended may keep the address of a context which
+ * was freed, and still call functions of the C library. So a context is read only where the runtime
+ * itself uses that of the thread: in its own file, in functions that hold its lock.
+ *
  * Facts    the dynamic thread vector: ELF Handling For Thread-Local Storage, 3 and 4.4; its entries
  *          have 16 bytes in glibc, and all bits set where a block was not made yet.
  */
@@ -140,6 +144,40 @@ void inproc_frames_find(struct inproc *p, const struct halt *h)
 		p->no_frames = thread_check(&c, &h->threads.data[i]);
 	if (!p->no_frames && (!c.has_offset || (!c.ncontexts && !c.said.is_proven)))
 		p->no_frames = "read lines of a runtime that runs in no thread yet";
-	if (!p->no_frames)
-		p->frames = c.found;
+	if (p->no_frames)
+		return;
+	p->frames = c.found;
+	p->said = c.said;
+}
+
+/* Whether a place is in the runtime's file, and in a function there that uses the context. */
+static bool is_inside(const struct inproc *p, const struct place_site *s)
+{
+	const struct proc_map *runtime = proc_maps_find(&p->maps, p->said.inside);
+	const struct proc_map *map;
+	uint64_t at;
+
+	if (!runtime || !proc_map_has_file(runtime) || !proc_map_is_of(runtime, &s->file->inode))
+		return false;
+	map = proc_maps_find_off(&p->maps, &s->file->inode, s->off);
+	if (!map)
+		return false;
+	at = map->start + (s->off - map->off);
+	for (uint32_t i = 0; i < p->said.nunlocked; i++)
+		if (at - p->said.unlocked[i].addr < MAX(p->said.unlocked[i].size, 1u))
+			return false;
+	return true;
+}
+
+const char *inproc_frames_lack(const struct inproc *p, const struct unit *u, uint32_t i)
+{
+	for (uint32_t k = 0; k < u->nprobes; k++) {
+		const struct place_code *code = u->probes[k].code;
+
+		for (uint32_t j = 0;
+		     code && u->probes[k].mask[i / 64] >> (i % 64) & 1 && j < code->sites.len; j++)
+			if (!is_inside(p, &code->sites.data[j]))
+				return "read lines of a language outside of its runtime";
+	}
+	return NULL;
 }

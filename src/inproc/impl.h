@@ -124,6 +124,7 @@ struct inproc {
 	bool checks_fs;		   /* threads may have no thread block */
 	struct blob_frames frames; /* frames of a language; size 0: they are not known, */
 	const char *no_frames;	   /* and why not (static); NULL: nobody has asked */
+	struct inproc_frames said; /* of the runtime, by its helper, if they are known */
 	/* children.c: those whose memory has no jumps any more; and those whose jumps fire */
 	VEC(pid_t) children;
 	VEC(struct inproc_child *) followed;
@@ -289,6 +290,11 @@ struct halt;
  * what is said of them with all threads that have some: p->frames, or p->no_frames.
  */
 void inproc_frames_find(struct inproc *p, const struct halt *h);
+/*
+ * Why clause i of the unit cannot read them, at some place that it has (static); NULL: it can. They
+ * are known.
+ */
+const char *inproc_frames_lack(const struct inproc *p, const struct unit *u, uint32_t i);
 
 /* ---- hidden.c -------------------------------------------------------------------------------- */
 

@@ -51,10 +51,21 @@ enum inproc_mode { INPROC_OFF, INPROC_AUTO, INPROC_ALL };
 extern const struct engine engine_inproc;
 
 /* Where a runtime keeps the frames of its language, as its helper says. */
+struct inproc_extent {
+	uint64_t addr, size;
+};
+#define INPROC_UNLOCKED_MAX 64u
 struct inproc_frames {
 	uint64_t module, variable; /* of the thread-local variable with the context of a thread */
 	bool is_proven;		   /* they need not be compared with a context */
 	struct blob_frames frames; /* the context's place is found here */
+	/*
+	 * Only the runtime's own functions use the context, all but some: an address in its file,
+	 * and these.
+	 */
+	uint64_t inside;
+	struct inproc_extent unlocked[INPROC_UNLOCKED_MAX];
+	uint32_t nunlocked;
 };
 struct inproc_sites {
 	/* False: *ret_why says why not, a phrase that follows "places "; it is static. */

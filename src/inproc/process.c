@@ -202,14 +202,15 @@ const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uin
 			       int only_cpu)
 {
 	struct native_target t;
+	const char *why = NULL;
 
 	if (!p->patch)
 		return NULL;
 	t = inproc_target(p);
 	t.only_cpu = only_cpu;
-	if (p->no_frames && native_has_sites(u->clauses[i].layout->clause))
-		return p->no_frames;
-	return native_target_lack(u, i, &t);
+	if (native_has_sites(u->clauses[i].layout->clause))
+		why = p->no_frames ? p->no_frames : inproc_frames_lack(p, u, i);
+	return why ? why : native_target_lack(u, i, &t);
 }
 
 const char *inproc_lines_lack(const struct inproc *p)

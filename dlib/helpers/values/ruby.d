@@ -1068,6 +1068,18 @@ inline void find_proof()
 	this->shown = this->key && (BYTE[this->key + 2] & 0xc0) == 0x40 ? 1 : 0;
 }
 
+/* A function that a thread may run whose context has been freed, if the runtime's file has it. */
+inline void say_unlocked(string name)
+{
+	this->at = symaddr(name);
+	if (this->at) {
+		uitem("unlocked");
+		unumber(this->at);
+		uitem("extent");
+		unumber(symsize(name));
+	}
+}
+
 /* Objects of 3.3 are handed out elsewhere, and of 2.7 the context is in a global variable. */
 dtrace:helper:context:
 /module && minor >= 30 && minor < 33/
@@ -1094,6 +1106,44 @@ dtrace:helper:context:
 	unumber(65);
 	uitem("proven");
 	unumber(this->shown);
+	uitem("inside");
+	unumber(symaddr("ruby_api_version"));
+	/*
+	 * A thread that has ended keeps the address of its context (3.0 to 3.2), which another one
+	 * frees, while it waits to be used again; and any thread may handle a signal.
+	 */
+	say_unlocked("thread_start_func_1");
+	say_unlocked("thread_start_func_2");
+	say_unlocked("native_thread_init");
+	say_unlocked("register_cached_thread_and_wait");
+	say_unlocked("use_cached_thread");
+	say_unlocked("ruby_thread_set_native");
+	say_unlocked("gvl_release");
+	say_unlocked("gvl_release_common");
+	say_unlocked("gvl_acquire");
+	say_unlocked("gvl_acquire_common");
+	say_unlocked("native_cond_timeout");
+	say_unlocked("native_cond_timedwait");
+	say_unlocked("rb_native_cond_timedwait");
+	say_unlocked("rb_native_cond_wait");
+	say_unlocked("rb_native_cond_signal");
+	say_unlocked("rb_native_cond_broadcast");
+	say_unlocked("rb_native_cond_initialize");
+	say_unlocked("rb_native_cond_destroy");
+	say_unlocked("rb_native_mutex_lock");
+	say_unlocked("rb_native_mutex_trylock");
+	say_unlocked("rb_native_mutex_unlock");
+	say_unlocked("rb_native_mutex_initialize");
+	say_unlocked("rb_native_mutex_destroy");
+	say_unlocked("rb_hrtime_now");
+	say_unlocked("rb_hrtime_add");
+	say_unlocked("rb_timespec_now");
+	say_unlocked("sighandler");
+	say_unlocked("sigsegv");
+	say_unlocked("sigbus");
+	say_unlocked("check_stack_overflow");
+	say_unlocked("rb_thread_wakeup_timer_thread");
+	say_unlocked("rb_thread_wakeup_timer_thread_fd");
 }
 
 dtrace:helper:site:

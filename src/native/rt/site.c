@@ -2,11 +2,14 @@
 /*
  * The place of the innermost frame of a language (struct blob_frames).
  *
- * These are the only loads through pointers of the program. The thread reads its own context, which
- * its runtime uses in the function that the probe is in, and frames that lie within the stack which
- * that context has; nothing that a frame leads to is read. What is null or misaligned, and a frame
- * outside of the stack, ends the search. The tracer has read the same words of each thread that has
- * a context before it lets this be called (inproc/frames.c).
+ * These are the only loads through pointers of the program. The thread reads its own context, and
+ * frames that lie within the stack which that context has; nothing that a frame leads to is read.
+ * What is null or misaligned, and a frame outside of the stack, ends the search.
+ *
+ * The context is there because the probe is in a function of the runtime that uses it: a thread
+ * that has ended may keep the address of one that was freed, and still run the C library. The
+ * tracer lets this be called from no other place, and has read the same words of each thread that
+ * has a context before (inproc/frames.c).
  */
 #include "native/rt/rt.h"
 

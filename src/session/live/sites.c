@@ -154,6 +154,7 @@ static bool frames_find(void *ctx, pid_t pid, struct inproc_frames *ret, const c
 		*ret_why = why;
 		return false;
 	}
+	_Static_assert(VALUE_UNLOCKED_MAX <= INPROC_UNLOCKED_MAX, "none may be left out");
 	*ret = (struct inproc_frames){
 		.module = c.module,
 		.variable = c.variable,
@@ -165,7 +166,11 @@ static bool frames_find(void *ctx, pid_t pid, struct inproc_frames *ret, const c
 			   .code = (uint32_t)MIN(c.code, UINT32_MAX),
 			   .at = (uint32_t)MIN(c.at, UINT32_MAX),
 			   .depth = (uint32_t)MIN(c.depth, 1000u)},
+		.inside = c.inside,
 	};
+	for (uint32_t i = 0; i < MIN(c.nunlocked, INPROC_UNLOCKED_MAX); i++)
+		ret->unlocked[ret->nunlocked++] =
+			(struct inproc_extent){c.unlocked[i].addr, c.unlocked[i].size};
 	return true;
 }
 

@@ -74,6 +74,82 @@ check("-p: place", bool(re.search(r"^dtrace: 1 place probed in process", r.stder
 check("-p: rows", [re.sub(r"\d+$", "N", line) for line in lines_of(r.stdout)], ["-e 1 N"])
 running.kill()
 
+# ---- threads that have ended: their contexts are freed, and their variables still lead there
+
+GUARD = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+/* Blocks as large as contexts have pages of their own, which free() unmaps. */
+#define BASE 0x200000000000ull
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t);
+static volatile uint64_t next = BASE;
+static int is_ours(void *p) { return (uint64_t)p >= BASE && (uint64_t)p < next; }
+static void *page(void)
+{
+	void *at = (void *)__atomic_fetch_add(&next, 4096, __ATOMIC_RELAXED);
+	return mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+void *malloc(size_t n) { return n >= 500 && n <= 1400 ? page() : __libc_malloc(n); }
+void *calloc(size_t n, size_t s) { return n * s >= 500 && n * s <= 1400 ? page() : __libc_calloc(n, s); }
+void free(void *p)
+{
+	static void (*f)(void *);
+	if (is_ours(p)) { munmap(p, 4096); return; }
+	if (!f) f = dlsym(RTLD_NEXT, "free");
+	if (p) f(p);
+}
+void *realloc(void *p, size_t n)
+{
+	static void *(*f)(void *, size_t);
+	if (is_ours(p)) { void *q = malloc(n); memcpy(q, p, n < 1400 ? n : 1400); munmap(p, 4096); return q; }
+	if (!f) f = dlsym(RTLD_NEXT, "realloc");
+	return f(p, n);
+}
+size_t malloc_usable_size(void *p)
+{
+	static size_t (*f)(void *);
+	if (!f) f = dlsym(RTLD_NEXT, "malloc_usable_size");
+	return is_ours(p) ? 1400 : p ? f(p) : 0;
+}
+"""
+ENDED = r"""
+$stdout.sync = true
+def clean(n) = n.zero? ? [0] * 50 : clean(n - 1)
+puts 1
+STDIN.gets
+20.times { Thread.new { 1 } }
+sleep 0.2
+clean(300)
+3.times { GC.start }
+sleep 0.05 while Dir.children("/proc/self/task").size > 2
+Process.ppid
+sleep 20
+"""
+with open("guard.c", "w") as f:
+    f.write(GUARD)
+with open("ended.rb", "w") as f:
+    f.write(ENDED)
+subprocess.run(["cc", "-O1", "-w", "-shared", "-fPIC", "-o", "guard.so", "guard.c"], check=True)
+SYSTEM = "pid$target:libc.so.6:free:entry { @[lfile, lline] = count(); } "
+LOCKS = f"pid$target:{MODULE}:rb_native_mutex_lock:entry {{ @[lfile, lline] = count(); }} "
+for name, clause in (("free()", SYSTEM), ("locks", LOCKS)):
+    p = subprocess.Popen(RUBY + ["ended.rb"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "LD_PRELOAD": "./guard.so"})
+    p.stdout.readline()
+    d = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", "inproc=auto", "-p", str(p.pid), "-n", clause + "BEGIN { system(\"echo go\"); } pid$target:libc.so.6:getppid:entry { exit(0); }", "-w"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    d.stdout.readline()
+    p.stdin.write("go\n")
+    p.stdin.flush()
+    said = d.communicate(timeout=120 * PATIENCE)[1]
+    check(f"{name}: in the kernel", "read lines of a language outside of its runtime" in said, True)
+    check(f"{name}: lives", p.poll(), None)
+    p.kill()
+    p.wait()
+
 # ---- what is not Ruby's
 
 FAKE = r"""
