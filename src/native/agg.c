@@ -305,9 +305,10 @@ static void live_follow(struct ngen *g)
 	own_slot_find(g);
 	x86_alu_imm(&g->x, X86_CMP, RDX, BLOB_LIVE_BUSY);
 	x86_jcc(&g->x, X86_BE, other);
+	/* the time before the word: of a slot that was taken since then the comparison fails */
+	x86_load(&g->x, 8, false, RAX, slot_field(offsetof(struct blob_live, time)));
 	x86_alu_load(&g->x, X86_CMP, RDX, slot_field(offsetof(struct blob_live, word)));
 	x86_jcc(&g->x, X86_NE, other);
-	x86_load(&g->x, 8, false, RAX, slot_field(offsetof(struct blob_live, time)));
 	x86_imm(&g->x, RDI, BLOB_LIVE_WANTED);
 	x86_alu(&g->x, X86_CMP, RAX, RDI);
 	x86_jcc(&g->x, X86_AE, other);
@@ -346,9 +347,9 @@ static void own_leave(struct ngen *g)
 	struct ngen_cold call = {.emit = dead_call_emit, .back = x86_label(&g->x)};
 
 	own_slot_find(g);
+	x86_load(&g->x, 8, false, RAX, slot_field(offsetof(struct blob_live, time)));
 	x86_alu_load(&g->x, X86_CMP, RDX, slot_field(offsetof(struct blob_live, word)));
 	x86_jcc(&g->x, X86_NE, ngen_cold(g, call));
-	x86_load(&g->x, 8, false, RAX, slot_field(offsetof(struct blob_live, time)));
 	x86_test(&g->x, RAX, RAX);
 	x86_jcc(&g->x, X86_S, call.back);
 	/* a word of 0 is that of no address: the slot, which nobody has, gets another time */

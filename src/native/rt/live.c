@@ -27,6 +27,7 @@
  *     when the mark has stood for a millisecond, in which each instruction that had begun has
  *     ended, is the slot taken, locked. A thread that has slept between its look at the slot and
  *     its comparison finds another time there: that of a slot at rest is the word of its address.
+ *     So the time is read before the word.
  *
  *     Programs with an error may free a block twice, which changes a time that another one has
  *     read: at most that block is wrong. In the second table a free() compares the word alone, and
@@ -209,13 +210,12 @@ static __attribute__((noinline)) void owner_leave(struct blob_live *s, u64 word,
 FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until)
 {
 	struct blob_live *s = own_slot(d, addr);
-	u64 word = addr ^ BLOB_LIVE_XOR, time;
+	u64 word = addr ^ BLOB_LIVE_XOR, time = word_load(&s->time);
 
 	if (word_load(&s->word) != word) {
 		addr_leave(d, addr, until);
 		return;
 	}
-	time = word_load(&s->time);
 	if (until != NO_LIMIT)
 		owner_leave(s, word, until);
 	else if (time <= BLOB_LIVE_TIME_MAX && word > BLOB_LIVE_BUSY)
