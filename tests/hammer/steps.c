@@ -504,8 +504,8 @@ static void end_take(struct end *e)
 }
 
 /* The slot of a relay: executed if it had to be, with the registers and flags of the site. */
-static bool slot_check(const struct stub_body *b, const struct state *at_site, bool has_flags,
-		       bool want, struct steps_result *r)
+static bool slot_check(const struct stub_body *b, const struct state *at_site, bool want,
+		       struct steps_result *r)
 {
 	const struct state *at_slot = &run.at_site;
 
@@ -515,9 +515,10 @@ static bool slot_check(const struct stub_body *b, const struct state *at_site, b
 		if (at_slot->regs[i] != at_site->regs[i] + (i == REG_RSP ? b->pushed : 0))
 			return differ(r, "register %d is %#llx in the slot", i,
 				      (unsigned long long)at_slot->regs[i]);
-	if (want && has_flags && ((at_slot->regs[REG_EFL] ^ at_site->regs[REG_EFL]) & FLAGS_SEEN))
-		return differ(r, "flags are %#llx in the slot",
-			      (unsigned long long)at_slot->regs[REG_EFL]);
+	if (want && ((at_slot->regs[REG_EFL] ^ at_site->regs[REG_EFL]) & FLAGS_SEEN))
+		return differ(r, "flags are %#llx in the slot instead of %#llx",
+			      (unsigned long long)at_slot->regs[REG_EFL],
+			      (unsigned long long)at_site->regs[REG_EFL]);
 	return true;
 }
 
@@ -735,7 +736,7 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 	if (b && !is_relay && !body_check(s, b, at_site, is_on && is_reached, r))
 		return false;
 	if (is_relay &&
-	    !slot_check(b, at_site, w.has_flags,
+	    !slot_check(b, at_site,
 			is_on && is_reached && is_true && b->func != (uint64_t)s->area + AREA_FALSE,
 			r))
 		return false;

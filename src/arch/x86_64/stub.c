@@ -537,6 +537,7 @@ static void left_find(struct emit *e, const struct stub_env *env, const struct s
 	EMIT(e, 0x48, 0x01, 0xca); /* add %rcx, %rdx */
 }
 
+/* The flags are kept for the slot, which shows them, whether the program reads them or not. */
 static void left_test(struct emit *e, const struct body_ctx *x, const struct stub_test *t,
 		      struct cold *c, uint8_t reg, uint8_t times)
 {
@@ -548,31 +549,29 @@ static void left_test(struct emit *e, const struct body_ctx *x, const struct stu
 		return;
 	}
 	c->keeps_from = c->ntrue;
-	if (x->w->has_flags)
-		EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
+	flags_save(e);
 	over = switch_test(e, x->env);
 	left_find(e, x->env, t);
-	if (t->times && x->w->has_flags)
-		EMIT(e, 0x50); /* push %rax */
 	if (t->times) {
+		EMIT(e, 0x50);		      /* push %rax */
 		regs_emit(e, 0x89, reg, RAX); /* mov reg, %rax */
 		EMIT(e, (uint8_t)(0x48 | times >> 3), 0x0f, 0xaf,
 		     (uint8_t)(0xc0 | (times & 7))); /* imul times, %rax */
 	}
 	EMIT(e, 0x48, 0x8b, 0x0a);		       /* mov (%rdx), %rcx */
 	regs_emit(e, 0x29, t->times ? RAX : reg, RCX); /* sub reg, %rcx */
-	if (t->times && x->w->has_flags)
+	if (t->times)
 		EMIT(e, 0x58); /* pop %rax */
 	EMIT(e, 0x0f, 0x86);   /* jbe cold */
 	c->jumps[c->ntrue++] = code_forward32(e);
 	EMIT(e, 0x48, 0x89, 0x0a); /* mov %rcx, (%rdx) */
 	code_arrive(e, over);
 	if (x->w->has_flags)
-		EMIT(e, 0x04, 0x7f, 0x9e); /* add $127, %al; sahf */
+		flags_restore(e);
 }
 
 /* Which registers the tests of a body take. */
-static uint8_t tests_regs(const struct stub_window *w, const struct stub_body *b)
+static uint8_t tests_regs(const struct stub_body *b)
 {
 	uint8_t regs = 1u << RCX;
 
@@ -580,7 +579,7 @@ static uint8_t tests_regs(const struct stub_window *w, const struct stub_body *b
 		if (b->tests[i].kind == STUB_TEST_BYTE)
 			regs |= 1u << RAX;
 		if (b->tests[i].kind == STUB_TEST_LEFT)
-			regs |= 1u << RDX | (w->has_flags || b->tests[i].times ? 1u << RAX : 0u);
+			regs |= 1u << RDX | 1u << RAX;
 	}
 	return regs;
 }
@@ -606,7 +605,7 @@ static const char *tests_write(struct emit *e, const struct body_ctx *x, uint32_
 	struct cold *c = &x->colds[(*x->ncolds)++];
 
 	*c = (struct cold){.b = b, .index = index, .keeps_from = STUB_TESTS_MAX};
-	c->regs = tests_regs(x->w, b);
+	c->regs = tests_regs(b);
 	if (x->w->has_red_zone)
 		stack_add(e, -RED_ZONE);
 	regs_push(e, c->regs);
@@ -639,8 +638,8 @@ static uint16_t cold_write(struct emit *e, const struct stub_window *w, const st
 
 	for (uint32_t i = c->keeps_from; i < c->ntrue; i++)
 		code_arrive32(e, c->jumps[i]);
-	if (c->keeps_from < c->ntrue && w->has_flags)
-		EMIT(e, 0x04, 0x7f, 0x9e);
+	if (c->keeps_from < c->ntrue)
+		flags_restore(e);
 	for (uint32_t i = 0; i < MIN(c->keeps_from, c->ntrue); i++)
 		code_arrive32(e, c->jumps[i]);
 	regs_pop(e, c->regs);
