@@ -70,8 +70,10 @@ struct allocator {
 struct allocators {
 	struct allocator list[NMODULES_MAX];
 	uint32_t n;
-	uint32_t nodd;		    /* with names that no probe description can have, or too many */
-	bool has_operators;	    /* there are probes of operators new */
+	uint32_t nodd;	    /* with names that no probe description can have, or too many */
+	bool has_operators; /* there are probes of operators new */
+	bool has_results;   /* there are probes of what operators new of allocators return */
+	bool has_throw;	    /* the process has a function that throws exceptions */
 	struct allocators *callers; /* of --module; NULL: calls of all modules are meant */
 };
 
@@ -292,6 +294,17 @@ static const char *hit_text(const struct memprof *m, const struct allocator *a)
 /* The function was called by the module of --module, itself or by an operator new. */
 #define SITE_IS_CALLER "self->site && self->sp - uregs[R_SP] <= %u"
 
+/*
+ * An operator new that is probed may have its block from a function that is followed, and return an
+ * address within it: the block counts once, as that function's. A smaller one is for itself.
+ */
+static const char *operator_end(const struct allocators *all)
+{
+	return all->has_results
+		       ? "\n\tself->entered = self->bytes >= self->size ? 0 : self->entered;"
+		       : "";
+}
+
 /* The block of the call has been made. */
 static const char *site_end(const struct allocators *all)
 {
@@ -366,16 +379,16 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 			    "/self->bytes && self->to && !(int)%s/\n{\n"
 			    "\tthis->block = *(uintptr_t *)copyin(self->to, 8);\n"
 			    "\t@bytes[%s%s%s%s] = live(this->block, self->bytes);\n"
-			    "\t%s\n\tself->bytes = 0;%s\n\tself->to = 0;\n}\n",
+			    "\t%s%s\n\tself->bytes = 0;%s\n\tself->to = 0;\n}\n",
 			    result, before, with_address ? "this->block" : "", behind, text,
-			    hit_text(m, a), site_end(all));
+			    hit_text(m, a), operator_end(all), site_end(all));
 	else
 		strbuf_addf(d,
 			    "/self->bytes && %s/\n{\n"
 			    "\t@bytes[%s%s%s%s] = live(%s, self->bytes);\n"
-			    "\t%s\n\tself->bytes = 0;%s\n}\n",
+			    "\t%s%s\n\tself->bytes = 0;%s\n}\n",
 			    is_jump ? CALLOC_IS_THERE : result, before, with_address ? result : "",
-			    behind, text, result, hit_text(m, a), site_end(all));
+			    behind, text, result, hit_text(m, a), operator_end(all), site_end(all));
 	strbuf_deinit(&key);
 }
 
@@ -550,6 +563,10 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 	provider_add(m, d, a);
 	if (a->has_operators || a->callers)
 		strbuf_adds(d, "\nself uint64_t site, sp;\n");
+	if (a->has_results)
+		strbuf_adds(d, "\nself uint64_t size, entered;\n");
+	if (a->has_results && a->has_throw)
+		strbuf_adds(d, "\npid$target::__cxa_throw:entry\n{\n\tself->entered = 0;\n}\n");
 	calls_add(d, a);
 	operators_add(d, a);
 	for (uint32_t i = 0; i < a->n; i++) {
@@ -667,6 +684,15 @@ static bool is_request(const char *name)
 	return false;
 }
 
+/* An exception that an operator new throws is no return of it. */
+static void throw_note(const char *module, const char *function, void *arg)
+{
+	struct allocators *a = arg;
+
+	(void)module, (void)function;
+	a->has_throw = true;
+}
+
 /* Finds the operators of an allocator; false: they are not followed. */
 static bool operators_find_in(const struct memprof *m, struct allocator *a)
 {
@@ -701,8 +727,10 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 		for (size_t k = 0; k < NOPERATORS; k++)
 			a->has_operators |= a->list[i].has_operator[k] &&
 					    has_sites(a, &a->list[i]) && !is_operator_lacking(a, k);
-		if (operators_find_in(m, &a->list[i]))
+		if (operators_find_in(m, &a->list[i])) {
+			a->has_results |= operators_are_probed(&a->list[i].operators);
 			continue;
+		}
 		if (has_lost_calls(a, &a->list[i]))
 			say("what '%s' asks operators new of '%s' for is not followed", m->module,
 			    a->list[i].module);
@@ -710,6 +738,8 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 			say("operators new of '%s' that do not call its malloc() are not followed",
 			    a->list[i].module);
 	}
+	if (a->has_results)
+		functions_find(m, "pid$target::__cxa_throw:entry", throw_note, a);
 	if (a->nodd)
 		say("%u function%s of libraries with odd names %s not followed", a->nodd,
 		    PLURAL(a->nodd), WORD_FOR(a->nodd, "is", "are"));

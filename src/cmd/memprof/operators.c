@@ -500,6 +500,14 @@ bool operator_is_probed(const struct operators *o, size_t k)
 	return o->news[k].is_there && !(o->is_sampled && o->news[k].calls);
 }
 
+bool operators_are_probed(const struct operators *o)
+{
+	for (size_t k = 0; k < NOPERATORS; k++)
+		if (operator_is_probed(o, k))
+			return true;
+	return false;
+}
+
 static bool is_alias(const struct operators *o, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
@@ -539,6 +547,15 @@ static void result_add(struct strbuf *d, const char *result, const char *sp)
 		    result, sp, result);
 }
 
+/* The same of operators that throw nothing: one that returns 0 has failed, and is over, too. */
+static void quiet_result_add(struct strbuf *d)
+{
+	/* the return address is off the stack */
+	strbuf_adds(d, "\n/self->entered == uregs[R_SP] - 8/\n{\n\tif (arg0) {\n"
+		       "\t\t@bytes[jstack()] = live(arg0, self->size);\n"
+		       "\t\t@hits = count();\n\t}\n\tself->entered = 0;\n}\n");
+}
+
 /* The results of the operators of a module: at their own returns, and those of tails. */
 static void results_add(struct strbuf *d, const struct operators *o, const char *module,
 			uint32_t number)
@@ -566,7 +583,7 @@ static void results_add(struct strbuf *d, const struct operators *o, const char 
 			before = ",";
 		}
 	if (*before)
-		result_add(d, "arg0", "uregs[R_SP] - 8"); /* the return address is off the stack */
+		quiet_result_add(d);
 	before = "";
 	for (uint32_t i = 0; i < o->ntails; i++)
 		if (!o->tails[i].name) {

@@ -63,12 +63,15 @@ void operators_deinit(struct operators *o);
 bool operators_have_bytes(const struct operators *o);
 /* Whether blocks of operator new number k are followed at its own returns. */
 bool operator_is_probed(const struct operators *o, size_t k);
+/* Whether those of any are. */
+bool operators_are_probed(const struct operators *o);
 /* Adds the declarations of probes of a provider, in which number tells the module from others. */
 void operators_declare(struct strbuf *d, const struct operators *o, const char *module,
 		       uint32_t number);
 /*
  * Adds the clauses of all operators. entry_add() adds that of an entry, with its predicate: it sets
- * self->size, and self->entered to the stack pointer.
+ * self->size, and self->entered to the stack pointer. The caller's clauses set self->entered to 0
+ * when an operator is left by an exception, or has its block from a function that is followed.
  */
 void operators_trace(struct strbuf *d, const struct operators *o, const char *module,
 		     uint32_t number,

@@ -182,4 +182,61 @@ run -x "setenv=LD_PRELOAD=$TMP/libown.so" ./toy || fail "by a pointer"
 grep -q "blocks of operators new of 'libown.so' that come from unknown functions are not followed" err || fail "a jump through a pointer is not told"
 "$memprof" malloc --by caller --json -n 0 -x "setenv=LD_PRELOAD=$TMP/libown.so" ./toy >out 2>err || fail "--by"
 grep -q "operators new of 'libown.so' that do not call its malloc() are not followed" err || fail "--by: it is not said that operators are not followed"
+# an operator that has its blocks from malloc(), behind a header, itself or through a function at its
+# end; and one that fails, by an exception or with 0, before another function ends as it does
+cat >own.cc <<'END2'
+#include <cstddef>
+#include <new>
+static char room[1 << 24], *next = room;
+#define OF_ITS_OWN extern "C" __attribute__((noinline))
+static char *take(size_t n) { return __atomic_fetch_add(&next, (n + 31) & ~15ul, __ATOMIC_RELAXED); }
+OF_ITS_OWN void *malloc(size_t n) { return take(n); }
+OF_ITS_OWN void free(void *) { }
+OF_ITS_OWN void *take_it(size_t n)
+{
+	if (n > sizeof(room)) throw std::bad_alloc();
+	char *p = HEADER ? (char *)malloc(n + HEADER) + HEADER : take(n);
+	*(volatile char *)p = 0;
+	return p;
+}
+#ifdef SELF
+void *operator new(size_t n)
+{
+	if (n > sizeof(room)) throw std::bad_alloc();
+	return (char *)malloc(n + HEADER) + HEADER;
+}
+#else
+void *operator new(size_t n) { return take_it(n); }
+#endif
+void *operator new(size_t n, const std::nothrow_t &) noexcept { return n > sizeof(room) ? nullptr : take_it(n); }
+OF_ITS_OWN void *pool_get(size_t n) { return take_it(n); }
+END2
+cat >user.cc <<'END2'
+#include <new>
+#include <unistd.h>
+#define KEPT extern "C" __attribute__((noinline))
+extern "C" void *pool_get(size_t);
+static void *volatile kept;
+static volatile size_t many = (size_t)1 << 40;
+KEPT void one() { kept = ::operator new(1000); __asm__ volatile(""); }
+KEPT void fails() { try { kept = ::operator new(many); } catch (std::bad_alloc &) { } kept = pool_get(40); }
+KEPT void failsquiet() { kept = ::operator new(many, std::nothrow); kept = pool_get(40); __asm__ volatile(""); }
+int main()
+{
+	for (int i = 0; i < 50; i++) { one(); fails(); failsquiet(); }
+	_exit(0);
+}
+END2
+for how in "0" "16" "16 -DSELF"; do
+	c++ -std=c++17 -O2 -fno-builtin -fno-reorder-blocks-and-partition -fPIC -shared -DHEADER=$how -o libown.so own.cc || exit 1
+	c++ -std=c++17 -O1 -fno-builtin -o toy user.cc ./libown.so || exit 1
+	size=${how%% *}
+	# what pool_get() has from malloc() is that one's block
+	echo "one $((50 * (1000 + size))) 50" >wanted
+	[ $size = 0 ] || printf 'fails 2800 50\nfailsquiet 2800 50\n' >>wanted
+	sort -o wanted wanted
+	for inproc in auto off; do
+		check "an operator with a header of $how, inproc=$inproc" -x inproc=$inproc ./toy
+	done
+done
 exit 0
