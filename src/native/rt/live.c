@@ -272,7 +272,8 @@ static __attribute__((noinline)) void entry_lose(struct blob_data *d, u64 bytes,
 }
 
 /* Enters an address in the table for all addresses. */
-static void addr_enter(struct blob_data *d, u64 addr, const struct entry *e, u64 *value, u64 cpu)
+static __attribute__((noinline)) void addr_enter(struct blob_data *d, u64 addr,
+						 const struct entry *e, u64 *value, u64 cpu)
 {
 	struct home h = home_of(d, addr);
 	struct blob_live *s;
@@ -311,7 +312,8 @@ static inline int is_due(u64 time)
  * Makes a slot the address's, which then fills it; 0: it has another owner. *ret_may_be_elsewhere:
  * another address had it until now, so this one may have been entered in the second table.
  */
-static int own_take(struct blob_live *s, u64 word, int *ret_may_be_elsewhere)
+static __attribute__((noinline)) int own_take(struct blob_live *s, u64 word,
+					      int *ret_may_be_elsewhere)
 {
 	for (u32 i = 0; i < TRIES && word >> 62 == BLOB_LIVE_XOR >> 62; i++) {
 		u64 had = word_load(&s->word), time = word_load(&s->time);

@@ -235,7 +235,7 @@ static void test_counters(void)
 {
 	struct kin k;
 	uint64_t key = 7, other = 9;
-	uint32_t a, b;
+	uint32_t a = 0, b = 0;
 
 	kin_open(&k);
 	ok(ndata_counter_make(k.t.d, &a) && ndata_counter_make(k.t.d, &b), "two counters");
