@@ -460,15 +460,34 @@ static struct err *enter_held(struct enter *t)
 	return e;
 }
 
-/* Unmaps what there is of the region. */
-static struct err *place_leave(struct enter *t)
+/* Unmaps what there is of the region. All of it stays if a thread does not stop (is_busy). */
+static void leave_try(void *ctx)
 {
-	struct err *e = calls_begin(t);
+	struct enter *t = ctx;
+	struct err *e;
 
+	t->is_busy = false;
+	e = calls_begin(t);
 	if (!e)
 		region_unmap(t);
 	calls_end(t);
-	return e;
+	t->has_near = t->has_near && t->is_busy;
+	t->has_data = t->has_data && t->is_busy;
+	err_destroy(e);
+}
+
+/* Tries it again while a thread of a process that could not be entered does not stop. */
+static void leave_wait(struct enter *t)
+{
+	uint64_t until = now_ns() + t->p->busy_ns;
+
+	while (t->has_near && t->is_busy && !t->remote.is_left &&
+	       busy_wait(until, t->o->is_interrupted))
+		err_destroy(worker_run(leave_try, t));
+	if (t->has_near && t->is_busy)
+		t->e = err_wrap(t->e,
+				"process %d keeps memory for nothing, as a thread does not stop",
+				(int)t->p->pid);
 }
 
 static void enter_run(void *ctx)
@@ -481,8 +500,7 @@ static void enter_run(void *ctx)
 	if (!t->e || !t->has_near || t->remote.is_left)
 		return;
 	/* the frame of these calls cannot be in what they unmap: all are held for them once more */
-	err_destroy(place_leave(t));
-	t->has_near = t->has_data = t->is_busy = false;
+	leave_try(t);
 }
 
 static void enter_deinit(struct enter *t)
@@ -506,11 +524,14 @@ struct err *region_enter(struct patch *p, const struct patch_opts *o)
 	t.frame_was = xmalloc(ARCH_FRAME_MAX);
 	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
 	e = worker_run(enter_run, &t);
-	while (!e && t.is_busy && busy_wait(until, o->is_interrupted)) { /* nothing was changed */
+	/* nothing was changed */
+	while (!e && t.is_busy && !t.has_near && busy_wait(until, o->is_interrupted)) {
 		err_destroy(t.e);
 		t.e = NULL;
 		e = worker_run(enter_run, &t);
 	}
+	if (!e)
+		leave_wait(&t);
 	enter_deinit(&t);
 	return e ? e : t.e;
 }
