@@ -59,6 +59,9 @@ static struct err *cfg_create(struct owner *o)
 	struct rt_watch_cfg cfg = {.boot_offset = proc_boot_offset(), .tick = PROC_TICK_NS};
 	struct err *e = pidns_find(&cfg.ns);
 
+	/* the kernel refuses to stop it: Linux kernel/trace/bpf_trace.c, is_global_init() */
+	if (!e && !cfg.ns.level && o->id.pid == 1)
+		return err_new("the system's first process cannot be stopped");
 	if (!e)
 		e = kfield_offset("task_struct", "group_leader", &cfg.task_leader);
 	if (!e)
