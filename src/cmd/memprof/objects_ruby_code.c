@@ -25,7 +25,9 @@
 #include "arch/text.h"
 #include "objects_ruby.h"
 
-#define NEAR_MAX     1024 /* bytes from the first place to the second one */
+#define NEAR_MAX     1024  /* bytes from the first place to the second one */
+#define CODE_MAX     16384 /* of a function that hands out slots: one of Ruby has some hundreds */
+#define NAMES_MAX    8
 #define MODRM_SIB    4
 #define MODRM_OFFSET 5
 #define REX_W	     0x48
@@ -129,19 +131,20 @@ static bool plain_find(const struct objects *o, struct ruby_code *ret)
 struct ends {
 	const char *const *names;
 	size_t n, nreturning;
+	bool is_seen[NAMES_MAX]; /* a name of a hostile file is there often */
 };
 
 /* Whether all ways out of the code are returns: no jump leads out of it, or where is not known. */
 static bool is_returning(const uint8_t *code, size_t size, uint64_t addr)
 {
 	struct strbuf text = {0};
-	bool ret = size > 0;
+	bool ret = size > 0 && size <= CODE_MAX;
 
 	for (size_t at = 0; at < size && ret;) {
-		size_t begin = text.len;
 		struct insn_text t = insn_text_add(&text, code + at, size - at, addr + at);
-		bool is_jump = t.len && text.len > begin && text.data[begin] == 'j';
+		bool is_jump = t.len && text.len && text.data[0] == 'j';
 
+		strbuf_clear(&text);
 		if (!t.len || (is_jump && (!t.has_address || t.address - addr >= size)))
 			ret = false;
 		at += t.len;
@@ -154,9 +157,12 @@ static bool end_note(const char *name, const uint8_t *code, size_t size, uint64_
 {
 	struct ends *e = arg;
 
-	for (size_t i = 0; i < e->n; i++)
-		if (strcmp(name, e->names[i]) == 0)
-			e->nreturning += is_returning(code, size, addr);
+	for (size_t i = 0; i < e->n; i++) {
+		if (e->is_seen[i] || strcmp(name, e->names[i]) != 0)
+			continue;
+		e->is_seen[i] = true;
+		e->nreturning += is_returning(code, size, addr);
+	}
 	return true;
 }
 
@@ -166,6 +172,8 @@ bool ruby_code_find(const struct objects *o, const char *const *slots, size_t n,
 	struct ends e = {.names = slots, .n = n};
 	size_t nslots = 0;
 
+	if (n > NAMES_MAX)
+		BUG("too many functions hand out slots: %zu", n);
 	for (size_t i = 0; i < n; i++)
 		nslots += o->has[i];
 	return plain_find(o, ret) && functions_read(o->m->pid, o->module, end_note, &e) &&

@@ -130,6 +130,35 @@ trap 'kill $victim $odd_pid 2>/dev/null' EXIT
 for i in $(seq 300); do [ -e loaded ] && break; sleep 0.1; done
 timeout 60 "$memprof" objects -p $odd_pid -d 1 >out 2>err; [ $? = 1 ] && grep -q "odd names \(is\|are\) not followed" err && grep -q "has no Ruby" err || fail "an odd name"
 
+# functions that hand out slots are not read for ever: one of more than 16 KB is none of Ruby's
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >large.s <<'END2'
+	.globl rb_ec_wb_protected_newobj_of
+	.type rb_ec_wb_protected_newobj_of, @function
+rb_ec_wb_protected_newobj_of:
+	.fill SIZE, 1, 0x90
+	ret
+	.size rb_ec_wb_protected_newobj_of, . - rb_ec_wb_protected_newobj_of
+	movq $0x2001, (%rdx)
+	movq %rbx, 8(%rdx)
+	movq %rbx, %rdi
+	movl $0x2001, %esi
+	call rb_ec_wb_protected_newobj_of@plt
+END2
+	for f in ruby_run_node rb_obj_call_init_kw rb_obj_alloc ruby_vm_destruct; do
+		printf '.globl %s\n.type %s, @function\n%s: ret\n.size %s, 1\n' $f $f $f $f >>large.s
+	done
+	for size in 16383 16384; do
+		cc -shared -nostdlib -Wa,--defsym,SIZE=$size -o large$size.so large.s || fail "cc"
+		rm -f loaded
+		./opens "$TMP/large$size.so" & odd_pid=$!
+		for i in $(seq 300); do [ -e loaded ] && break; sleep 0.1; done
+		"$memprof" objects --show -p $odd_pid >out 2>err
+		kill $odd_pid
+		grep -q 'uregs\[R_R' out; [ $? = $((size == 16384)) ] || fail "a function of $((size + 1)) bytes"
+	done
+fi
+
 # no Ruby
 timeout 20 "$memprof" objects -c "/bin/sleep 1" >out 2>err; [ $? = 1 ] && grep -q "has no Ruby" err && grep -q "^hint: " err || fail "no Ruby"
 "$memprof" objects --flame f.svg -c "/bin/sleep 1" >out 2>err; [ $? = 1 ] && [ ! -e f.svg ] || fail "--flame"
