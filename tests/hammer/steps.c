@@ -8,7 +8,8 @@
  */
 #include "steps.h"
 
-#include <Zydis/Zydis.h>
+#include "insns.h"
+
 #include <asm/prctl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -21,20 +22,25 @@
 #define ARENA_FS    0xb000u
 #define ARENA_STACK 0xe000u
 #define PAGES_MAX   24
-#define STEPS_MAX   600
-#define STUB_AREA   0x20000u /* stubs; then the function, counters, its copy of the frame */
+#define STEPS_MAX   600	     /* of a window; each body takes up to as many */
+#define BODIES	    3u	     /* of a stub; the areas below have a part for each */
+#define STUB_AREA   0x40000u /* stubs; then the function, counters, its copy of the frame */
 #define AREA_FUNC   0x4000u  /* of relays; the function of calls calls it */
+#define FUNC_SIZE   0x100u
 #define AREA_CALL   0x4800u
 #define AREA_FALSE  0x5000u /* a function that returns 0 */
 #define AREA_LOCKED 0x5200u /* stub_env.locked_func */
 #define LOCKED_MAX  0x80u
 #define AREA_SLOT   0x5100u /* of a relay */
+#define SLOT_SIZE   8u
 #define AREA_COUNTS 0x6000u
+#define COUNTS_SIZE (CPUS << CPU_SHIFT)
 #define AREA_OWN    0x6800u /* the owner's counter */
 #define AREA_SWITCH 0x7000u
 #define AREA_OWNER  0x7008u
 #define AREA_WORD   0x7800u /* of a test of a relay */
 #define AREA_FRAME  0x8000u
+#define FRAME_SIZE  0x100u
 #define AREA_BYTES  0x10000u /* the same */
 #define BYTES	    0x10000u
 #define CPUS	    4
@@ -74,8 +80,8 @@ static struct {
 	enum { RUN_NONE, RUN_STARTS, RUN_STEPS } phase;
 	bool is_repeated; /* the first instruction repeats itself */
 	uint64_t lo, hi, fs, own_fs;
-	uint64_t site; /* registers there are kept, */
-	uint64_t next; /* and where control went from there */
+	uint64_t sites[BODIES]; /* registers there are kept, */
+	uint64_t next;		/* and where control went from the first one */
 	/*
 	 * Of a window, by offset of an instruction: where the next one is; NULL: of a stub. A jump
 	 * into the window leaves it: in memory it is as it was there, and the stub leads there.
@@ -84,9 +90,9 @@ static struct {
 	/* Of a window: where its tail is, into which the run goes on from this jump; 0: not. */
 	uint64_t tail, tail_end, tail_from;
 	uint64_t last; /* the instruction that was executed */
-	struct state in, out, saved, at_site;
-	bool was_at_site, was_in_tail;
-	uint32_t steps;
+	struct state in, out, saved, at_site[BODIES];
+	bool was_at_site[BODIES], was_in_tail;
+	uint32_t steps, limit;
 	int signal;
 	uint64_t fault;
 } run;
@@ -121,6 +127,17 @@ run_goes_on(uint64_t pc)
 	return !run.follow || pc == last || pc == run.lo + run.follow[last - run.lo];
 }
 
+/* Keeps the registers of those sites at which control is for the first time. */
+static inline __attribute__((always_inline, no_sanitize("address", "undefined"))) void
+sites_keep(const greg_t *g)
+{
+	for (uint32_t i = 0; i < BODIES; i++)
+		if (run.sites[i] == (uint64_t)g[REG_RIP] && !run.was_at_site[i]) {
+			bytes_copy(run.at_site[i].regs, g, sizeof(run.at_site[i].regs));
+			run.was_at_site[i] = true;
+		}
+}
+
 __attribute__((no_sanitize("address", "undefined"), no_stack_protector)) static void
 trap_handle(int sig, siginfo_t *info, void *ctx)
 {
@@ -138,27 +155,24 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		bytes_copy((uint8_t *)fp + 160, run.in.fp + 160, FP_SIZE - 160);
 		run.phase = RUN_STEPS;
 		run.steps = 0;
-		run.was_at_site = run.was_in_tail = false;
+		for (uint32_t i = 0; i < BODIES; i++)
+			run.was_at_site[i] = false;
+		run.was_in_tail = false;
 		run.next = 0;
 		run.last = run.lo;
 		fs_call(ARCH_SET_FS, run.fs);
-		if (run.site == (uint64_t)g[REG_RIP]) {
-			bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
-			run.was_at_site = true;
-		}
+		sites_keep(g);
 		return;
 	}
 	if (run.phase != RUN_STEPS) {
 		signal(sig, SIG_DFL);
 		return;
 	}
-	if (run.was_at_site && !run.next)
+	if (run.was_at_site[0] && !run.next)
 		run.next = pc;
-	if (sig == SIGTRAP && pc == run.site && !run.was_at_site) {
-		bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
-		run.was_at_site = true;
-	}
-	if (sig == SIGTRAP && run_goes_on(pc) && ++run.steps < STEPS_MAX) {
+	if (sig == SIGTRAP)
+		sites_keep(g);
+	if (sig == SIGTRAP && run_goes_on(pc) && ++run.steps < run.limit) {
 		run.last = pc;
 		return;
 	}
@@ -265,9 +279,12 @@ struct steps *steps_create(taddr lo, taddr hi)
 	s->area = p + span;
 	s->image = xmalloc(ARENA_SIZE);
 	s->after = xmalloc(ARENA_SIZE);
-	memcpy(s->area + AREA_FUNC, steps_func, (size_t)(steps_func_end - steps_func));
-	frame = (uint64_t)s->area + AREA_FRAME;
-	memcpy(s->area + AREA_FUNC + FUNC_FRAME, &frame, 8);
+	for (uint32_t i = 0; i < BODIES; i++) {
+		p = s->area + AREA_FUNC + i * FUNC_SIZE;
+		memcpy(p, steps_func, (size_t)(steps_func_end - steps_func));
+		frame = (uint64_t)s->area + AREA_FRAME + i * FRAME_SIZE;
+		memcpy(p + FUNC_FRAME, &frame, 8);
+	}
 	memcpy(s->area + AREA_FALSE, "\x31\xc0\xc3", 3); /* xor %eax, %eax; ret */
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &sa, NULL);
@@ -305,44 +322,6 @@ static void pages_forget(struct steps *s)
 		mprotect(s->pages[i].at, PAGE, PROT_NONE);
 	}
 	s->npages = 0;
-}
-
-/* False: an instruction has another result each time, or takes the trap flag away. */
-static bool insn_repeats(const ZydisDecodedInstruction *in)
-{
-	switch ((int)in->mnemonic) {
-	case ZYDIS_MNEMONIC_RDTSC:
-	case ZYDIS_MNEMONIC_RDTSCP:
-	case ZYDIS_MNEMONIC_RDRAND:
-	case ZYDIS_MNEMONIC_RDSEED:
-	case ZYDIS_MNEMONIC_CPUID: /* some hypervisors lose the trap behind it */
-	case ZYDIS_MNEMONIC_XGETBV:
-	case ZYDIS_MNEMONIC_RDPID:
-	case ZYDIS_MNEMONIC_POPF:
-	case ZYDIS_MNEMONIC_POPFD:
-	case ZYDIS_MNEMONIC_POPFQ:
-	case ZYDIS_MNEMONIC_WRPKRU:
-	case ZYDIS_MNEMONIC_RDPKRU:
-	case ZYDIS_MNEMONIC_WRFSBASE:
-	case ZYDIS_MNEMONIC_WRGSBASE:
-	case ZYDIS_MNEMONIC_LFS:
-	case ZYDIS_MNEMONIC_LGS:
-	case ZYDIS_MNEMONIC_LSS:
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
-	case ZYDIS_MNEMONIC_XSAVE: /* its header is what was in use at all */
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_FXRSTOR:
-	case ZYDIS_MNEMONIC_FXRSTOR64:
-	case ZYDIS_MNEMONIC_INT1: return false;
-	case ZYDIS_MNEMONIC_MOV:
-		return in->opcode != 0x8e && in->opcode != 0x8c; /* segment registers */
-	default:
-		return in->meta.category != ZYDIS_CATEGORY_SEGOP &&
-		       in->meta.category != ZYDIS_CATEGORY_SYSCALL;
-	}
 }
 
 /* Instructions that lie together. */
@@ -414,14 +393,14 @@ static bool window_map(struct steps *s, const struct stub_window *w)
 
 /* ---- runs and comparisons -------------------------------------------------------------------- */
 
-static void run_start(struct steps *s, uint64_t lo, uint64_t hi, uint64_t site)
+static void run_start(struct steps *s, uint64_t lo, uint64_t hi, uint32_t limit)
 {
 	memcpy(s->arena, s->image, ARENA_SIZE);
 	for (uint32_t i = 0; i < s->npages; i++)
 		memcpy(s->pages[i].at, s->pages[i].image, PAGE);
 	run.lo = lo;
 	run.hi = hi;
-	run.site = site;
+	run.limit = limit;
 	run.in.regs[REG_RIP] = (greg_t)lo;
 	run.phase = RUN_STARTS;
 	__asm__ volatile("int3" ::: "memory");
@@ -504,17 +483,17 @@ static void end_take(struct end *e)
 }
 
 /* The slot of a relay: executed if it had to be, with the registers and flags of the site. */
-static bool slot_check(const struct stub_body *b, const struct state *at_site, bool want,
-		       struct steps_result *r)
+static bool slot_check(const struct stub_body *b, uint32_t i, const struct state *at_site,
+		       bool want, struct steps_result *r)
 {
-	const struct state *at_slot = &run.at_site;
+	const struct state *at_slot = &run.at_site[i];
 
-	if (run.was_at_site != want)
+	if (run.was_at_site[i] != want)
 		return differ(r, "the slot before +%u was%s executed", b->off, want ? " not" : "");
-	for (int i = REG_R8; i <= REG_RSP && want; i++)
-		if (at_slot->regs[i] != at_site->regs[i] + (i == REG_RSP ? b->pushed : 0))
-			return differ(r, "register %d is %#llx in the slot", i,
-				      (unsigned long long)at_slot->regs[i]);
+	for (int k = REG_R8; k <= REG_RSP && want; k++)
+		if (at_slot->regs[k] != at_site->regs[k] + (k == REG_RSP ? b->pushed : 0))
+			return differ(r, "register %d is %#llx in the slot", k,
+				      (unsigned long long)at_slot->regs[k]);
 	if (want && ((at_slot->regs[REG_EFL] ^ at_site->regs[REG_EFL]) & FLAGS_SEEN))
 		return differ(r, "flags are %#llx in the slot instead of %#llx",
 			      (unsigned long long)at_slot->regs[REG_EFL],
@@ -522,17 +501,28 @@ static bool slot_check(const struct stub_body *b, const struct state *at_site, b
 	return true;
 }
 
-/* What the one body of a stub must have done. */
-static bool body_check(struct steps *s, const struct stub_body *b, const struct state *at_site,
-		       uint32_t want, struct steps_result *r)
+/* The words that a body counts in, or that its test takes from: of CPU 0. */
+static uint8_t *counts_of(const struct steps *s, uint32_t i)
 {
-	const uint64_t *f = (const uint64_t *)(s->area + AREA_FRAME);
+	return s->area + AREA_COUNTS + i * COUNTS_SIZE;
+}
+
+static uint64_t *own_of(const struct steps *s, uint32_t i)
+{
+	return (uint64_t *)(s->area + AREA_OWN) + i;
+}
+
+/* What body i of a stub must have done. */
+static bool body_check(struct steps *s, const struct stub_body *b, uint32_t i,
+		       const struct state *at_site, uint32_t want, struct steps_result *r)
+{
+	const uint64_t *f = (const uint64_t *)(s->area + AREA_FRAME + i * FRAME_SIZE);
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < CPUS; i++)
-		n += *(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT));
-	r->owned += *(uint64_t *)(s->area + AREA_OWN) != 0;
-	n += *(uint64_t *)(s->area + AREA_OWN);
+	for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+		n += *(uint64_t *)(counts_of(s, i) + (cpu << CPU_SHIFT));
+	r->owned += *own_of(s, i) != 0;
+	n += *own_of(s, i);
 	if (b->kind == STUB_CALL)
 		n = f[COPY_N];
 	if (n != want)
@@ -541,11 +531,11 @@ static bool body_check(struct steps *s, const struct stub_body *b, const struct 
 	r->bodies += want;
 	if (b->kind != STUB_CALL || !want)
 		return true;
-	for (int i = 0; i < NGREGS; i++)
-		if (b->reads >> i & 1 && f[i] != (uint64_t)at_site->regs[frame_gregs[i]])
-			return differ(r, "word %d of the frame is %#lx instead of %#llx", i,
-				      (unsigned long)f[i],
-				      (unsigned long long)at_site->regs[frame_gregs[i]]);
+	for (int k = 0; k < NGREGS; k++)
+		if (b->reads >> k & 1 && f[k] != (uint64_t)at_site->regs[frame_gregs[k]])
+			return differ(r, "word %d of the frame is %#lx instead of %#llx", k,
+				      (unsigned long)f[k],
+				      (unsigned long long)at_site->regs[frame_gregs[k]]);
 	if ((b->reads >> STUB_FRAME_PC & 1 && f[STUB_FRAME_PC] != b->pc) ||
 	    (b->reads >> STUB_FRAME_SP & 1 &&
 	     f[STUB_FRAME_SP] != (uint64_t)at_site->regs[REG_RSP]) ||
@@ -582,33 +572,33 @@ static void owner_make(struct steps *s, struct stub_env *env, bool is_on)
 	if (!env->owner_addr || (!is_on && !env->tests_switch))
 		who = 0;
 	memcpy(s->area + AREA_OWNER, &who, sizeof(who));
-	memset(s->area + AREA_OWN, 0, sizeof(uint64_t));
+	memset(s->area + AREA_OWN, 0, BODIES * sizeof(uint64_t));
 }
 
 /* The function of a body of STUB_CALL: copies the frame, and destroys what the body says. */
-static void func_make(struct steps *s, const struct stub_body *b)
+static void func_make(struct steps *s, const struct stub_body *b, uint32_t i)
 {
 	static const uint8_t numbers[NGREGS] = {15, 14, 13, 12, 5, 3, 11, 10, 9, 8, 0, 1, 2, 6, 7};
-	uint8_t *p = s->area + AREA_CALL;
+	uint8_t *p = s->area + AREA_CALL + i * FUNC_SIZE;
 	int32_t distance;
 
 	memcpy(p, "\x9c\xfc", 2); /* pushfq; cld */
 	p += 2;
-	for (int i = 0; i < NGREGS; i++) {
-		if (b->destroys >> i & 1)
+	for (int k = 0; k < NGREGS; k++) {
+		if (b->destroys >> k & 1)
 			continue;
-		*p++ = numbers[i] >= 8 ? 0x41 : 0x40; /* push */
-		*p++ = 0x50 | (numbers[i] & 7);
+		*p++ = numbers[k] >= 8 ? 0x41 : 0x40; /* push */
+		*p++ = 0x50 | (numbers[k] & 7);
 	}
 	*p++ = 0xe8;
-	distance = (int32_t)(s->area + AREA_FUNC - (p + 4));
+	distance = (int32_t)(s->area + AREA_FUNC + i * FUNC_SIZE - (p + 4));
 	memcpy(p, &distance, 4);
 	p += 4;
-	for (int i = NGREGS - 1; i >= 0; i--) {
-		if (b->destroys >> i & 1)
+	for (int k = NGREGS - 1; k >= 0; k--) {
+		if (b->destroys >> k & 1)
 			continue;
-		*p++ = numbers[i] >= 8 ? 0x41 : 0x40; /* pop */
-		*p++ = 0x58 | (numbers[i] & 7);
+		*p++ = numbers[k] >= 8 ? 0x41 : 0x40; /* pop */
+		*p++ = 0x58 | (numbers[k] & 7);
 	}
 	memcpy(p, "\x9d\x40\x80\xfc\x7f\xc3", 6); /* popfq; cmp $127, %spl; ret */
 }
@@ -627,28 +617,27 @@ static uint64_t left_of(const struct stub_test *t, const struct state *at_site)
  * Fills the memory at which the tests of a relay look; returns whether one of them is true. left:
  * what each CPU has left.
  */
-static bool tests_make(struct steps *s, const struct stub_body *b, const struct state *at_site,
-		       const struct stub_env *env, uint64_t *ret_left)
+static bool tests_make(struct steps *s, const struct stub_body *b, uint32_t i,
+		       const struct state *at_site, const struct stub_env *env, uint64_t *ret_left)
 {
-	uint64_t r = random_next(s);
+	uint8_t *bytes = s->area + AREA_BYTES + i * BYTES;
+	uint64_t r = random_next(s), *word = (uint64_t *)(s->area + AREA_WORD) + i;
 	bool is_true = !b->ntests;
 
 	*ret_left = 0;
-	memset(s->area + AREA_BYTES, 0, BYTES);
-	memset(s->area + AREA_WORD, 0, 8);
-	for (uint32_t i = 0; i < b->ntests; i++) {
-		const struct stub_test *t = &b->tests[i];
+	for (uint32_t k = 0; k < b->ntests; k++) {
+		const struct stub_test *t = &b->tests[k];
 		uint64_t v = t->kind == STUB_TEST_WORD ? 0 : left_of(t, at_site);
 
 		switch (t->kind) {
 		case STUB_TEST_WORD:
 			/* bytes behind the word do not count */
-			*(uint64_t *)(s->area + AREA_WORD) = r & 8 ? 1ull << 31 : 1ull << 32;
+			*word = r & 8 ? 1ull << 31 : 1ull << 32;
 			is_true |= r >> 3 & 1;
 			break;
 		case STUB_TEST_BYTE:
-			memset(s->area + AREA_BYTES, !(r & 16), BYTES);
-			s->area[AREA_BYTES + (v >> 12) % BYTES] = r & 16 ? 0x80 : 0;
+			memset(bytes, !(r & 16), BYTES);
+			bytes[(v >> 12) % BYTES] = r & 16 ? 0x80 : 0;
 			is_true |= (r >> 4 & 1) || !__builtin_cpu_supports("bmi2");
 			break;
 		case STUB_TEST_LEFT:
@@ -659,14 +648,15 @@ static bool tests_make(struct steps *s, const struct stub_body *b, const struct 
 			break;
 		}
 	}
-	for (uint32_t i = 0; i < CPUS; i++)
-		*(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT)) = *ret_left;
+	for (uint32_t cpu = 0; cpu < CPUS; cpu++)
+		*(uint64_t *)(counts_of(s, i) + (cpu << CPU_SHIFT)) = *ret_left;
 	return is_true;
 }
 
 /* A relay that was not taken has subtracted what it tested, from one of the words. */
-static bool tests_check(struct steps *s, const struct stub_body *b, const struct state *at_site,
-			uint64_t left, bool subtracts, struct steps_result *r)
+static bool tests_check(struct steps *s, const struct stub_body *b, uint32_t i,
+			const struct state *at_site, uint64_t left, bool subtracts,
+			struct steps_result *r)
 {
 	const struct stub_test *t = b->ntests ? &b->tests[b->ntests - 1] : NULL;
 	uint32_t nleft = 0, nother = 0;
@@ -674,8 +664,8 @@ static bool tests_check(struct steps *s, const struct stub_body *b, const struct
 	if (!t || t->kind != STUB_TEST_LEFT)
 		return true;
 	subtracts = subtracts && left_of(t, at_site) != 0;
-	for (uint32_t i = 0; i < CPUS; i++) {
-		uint64_t v = *(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT));
+	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
+		uint64_t v = *(uint64_t *)(counts_of(s, i) + (cpu << CPU_SHIFT));
 
 		nleft += v == left - left_of(t, at_site);
 		nother += v != left;
@@ -685,66 +675,118 @@ static bool tests_check(struct steps *s, const struct stub_body *b, const struct
 	return true;
 }
 
-/* Runs the stub with this body (NULL: none) from run.in, and compares. */
-static bool stub_try(struct steps *s, const struct stub_window *file, const struct stub_body *b,
+/* The bodies of a stub, of one offset and kind, and what has to become of them. */
+struct set {
+	uint32_t n;
+	struct stub_body bodies[BODIES];
+	uint64_t left[BODIES];
+	bool are_true[BODIES]; /* one of the tests is */
+};
+
+/* Writes the stub. Bodies for which it has no room are left out, but for the first one. */
+static const char *stub_make(struct steps *s, struct stub_window *w, const struct stub_env *env,
+			     struct set *set, struct stub *ret)
+{
+	const char *why;
+
+	for (;; set->n--) {
+		w->nbodies = (uint8_t)set->n;
+		memset(s->area, 0xcc, STUB_SIZE_MAX);
+		why = arch.stubs->make(w, env, s->area, STUB_SIZE_MAX, ret);
+		if (!why || set->n <= 1 || strcmp(why, "its stub would be too long") != 0)
+			break;
+	}
+	for (uint32_t i = 0; i < set->n && !why; i++)
+		if (set->bodies[i].kind == STUB_RELAY &&
+		    !arch.stubs->slot_make(set->bodies[i].slot, env->code + ret->goes_on[i],
+					   s->area + AREA_SLOT + i * SLOT_SIZE))
+			why = "it has no slot";
+	return why;
+}
+
+/* Clears what bodies write to, and fills what their tests read. */
+static void set_prepare(struct steps *s, struct set *set, const struct state *at_site,
+			const struct stub_env *env)
+{
+	memset(s->area + AREA_COUNTS, 0, BODIES * COUNTS_SIZE);
+	memset(s->area + AREA_FRAME, 0, BODIES * FRAME_SIZE);
+	memset(run.sites, 0, sizeof(run.sites));
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct stub_body *b = &set->bodies[i];
+
+		if (b->kind != STUB_RELAY)
+			continue;
+		run.sites[i] = b->slot;
+		set->are_true[i] = tests_make(s, b, i, at_site, env, &set->left[i]);
+	}
+}
+
+static bool set_check(struct steps *s, const struct set *set, const struct state *at_site,
+		      bool runs, struct steps_result *r)
+{
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct stub_body *b = &set->bodies[i];
+		bool is_true = set->are_true[i];
+
+		if (b->kind != STUB_RELAY) {
+			if (!body_check(s, b, i, at_site, runs, r))
+				return false;
+			continue;
+		}
+		if (!slot_check(b, i, at_site,
+				runs && is_true && b->func != (uint64_t)s->area + AREA_FALSE, r) ||
+		    !tests_check(s, b, i, at_site, set->left[i], runs && !is_true, r))
+			return false;
+		r->tests += b->ntests && runs && !is_true;
+		r->bodies += runs;
+	}
+	r->several += set->n > 1 && runs;
+	return true;
+}
+
+/* Runs the stub with these bodies (n 0: none) from run.in, and compares. */
+static bool stub_try(struct steps *s, const struct stub_window *file, struct set *set,
 		     const struct end *a, const struct state *at_site, bool is_on, bool is_reached,
 		     struct steps_result *r)
 {
-	bool is_relay = b && b->kind == STUB_RELAY, is_true = true;
 	struct stub_window w = *file;
 	struct stub_env env = {.code = (uint64_t)s->area,
 			       .switch_addr = (uint64_t)s->area + AREA_SWITCH,
 			       .rseq_cpu = -0x60,
 			       .cpu_mask = CPUS - 1,
 			       .cpu_shift = CPU_SHIFT};
-	uint64_t hole, left = 0;
 	struct end end = {0};
 	struct stub stub;
 	const char *why;
+	uint64_t hole;
 
 	env.cpu = (enum stub_cpu)(random_next(s) % 3);
 	owner_make(s, &env, is_on);
 	w.addr += (uint64_t)s->bias;
 	w.tail += (uint64_t)s->bias;
-	for (uint32_t i = 0, known = 0; b && i < file->nbodies; i++) {
-		known += file->bodies[i].off == b->off;
+	for (uint32_t i = 0, known = 0; set->n && i < file->nbodies; i++) {
+		known += file->bodies[i].off == set->bodies[0].off;
 		if (i + 1u == file->nbodies && !known)
 			w.has_flags = w.has_red_zone = true;
 	}
-	w.bodies = b;
-	w.nbodies = b != NULL;
+	w.bodies = set->bodies;
 	hole = (uint64_t)at_site->regs[REG_RSP] - (w.has_red_zone ? 128 : 0);
-	memset(s->area, 0xcc, STUB_SIZE_MAX);
-	why = arch.stubs->make(&w, &env, s->area, STUB_SIZE_MAX, &stub);
+	why = stub_make(s, &w, &env, set, &stub);
 	if (why)
 		return differ(r, "no stub: %s", why);
-	if (is_relay &&
-	    !arch.stubs->slot_make(b->slot, env.code + stub.goes_on[0], s->area + AREA_SLOT))
-		return differ(r, "no slot");
-	memset(s->area + AREA_COUNTS, 0, CPUS << CPU_SHIFT);
-	memset(s->area + AREA_FRAME, 0, 8 * (COPY_N + 1));
-	if (is_relay)
-		is_true = tests_make(s, b, at_site, &env, &left);
+	set_prepare(s, set, at_site, &env);
 	s->area[AREA_SWITCH] = is_on;
-	run_start(s, (uint64_t)s->area, (uint64_t)s->area + AREA_COUNTS, is_relay ? b->slot : 0);
+	run_start(s, (uint64_t)s->area, (uint64_t)s->area + AREA_COUNTS, STEPS_MAX * (1 + set->n));
 	end_take(&end);
-	if (run.steps == STEPS_MAX)
+	if (run.steps == run.limit)
 		return differ(r, "the stub does not end");
 	if (end.signal)
 		end.at = window_off(file, &stub,
 				    (uint32_t)((uint64_t)end.st.regs[REG_RIP] - (uint64_t)s->area));
-	if (b && !is_relay && !body_check(s, b, at_site, is_on && is_reached, r))
+	if (!set_check(s, set, at_site, is_on && is_reached, r))
 		return false;
-	if (is_relay &&
-	    !slot_check(b, at_site,
-			is_on && is_reached && is_true && b->func != (uint64_t)s->area + AREA_FALSE,
-			r))
-		return false;
-	if (is_relay && !tests_check(s, b, at_site, left, is_on && is_reached && !is_true, r))
-		return false;
-	r->tests += is_relay && b->ntests && is_on && is_reached && !is_true;
-	r->bodies += is_relay && is_on && is_reached;
-	return ends_compare(s, a, &end, b ? hole - 1024 : 0, b ? hole : 0, !b || w.has_flags, r);
+	return ends_compare(s, a, &end, set->n ? hole - 1024 : 0, set->n ? hole : 0,
+			    !set->n || w.has_flags, r);
 }
 
 /* The word of a register that tests may look at. */
@@ -755,7 +797,7 @@ static uint8_t test_word(struct steps *s)
 	return words[random_next(s) % ARRAY_LEN(words)];
 }
 
-static void body_tests_make(struct steps *s, struct stub_body *b)
+static void body_tests_make(struct steps *s, struct stub_body *b, uint32_t k)
 {
 	for (uint32_t n = (uint32_t)(random_next(s) % (STUB_TESTS_MAX + 1)); n; n--) {
 		struct stub_test *t = &b->tests[b->ntests++];
@@ -770,16 +812,19 @@ static void body_tests_make(struct steps *s, struct stub_body *b)
 		if (b->ntests && t == &b->tests[b->ntests - 1] && t->kind == STUB_TEST_LEFT) {
 			t->times = random_next(s) & 1 ? (uint8_t)(1 + test_word(s)) : 0;
 			t->shift = CPU_SHIFT;
-			t->addr = (uint64_t)s->area + AREA_COUNTS;
+			t->addr = (uint64_t)counts_of(s, k);
 			return;
 		}
-		t->addr = (uint64_t)s->area + (t->kind == STUB_TEST_WORD ? AREA_WORD : AREA_BYTES);
+		t->addr = (uint64_t)s->area +
+			  (t->kind == STUB_TEST_WORD ? AREA_WORD + k * 8 : AREA_BYTES + k * BYTES);
 	}
 }
 
+/* Body number k: but for the first one, where that is. */
 static void body_make(struct steps *s, const struct stub_window *w, uint32_t exit_off,
-		      struct stub_body *b)
+		      struct set *set, uint32_t k)
 {
+	struct stub_body *b = &set->bodies[k];
 	uint64_t r = random_next(s);
 
 	*b = (struct stub_body){
@@ -787,21 +832,21 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 			: r & 1 ? STUB_COUNT
 				: STUB_CALL,
 		.off = w->ins[(r >> 8) % w->nins],
-		.counter = (uint64_t)s->area + AREA_COUNTS,
-		.own = (uint64_t)s->area + AREA_OWN,
-		.func = (uint64_t)s->area + AREA_FUNC,
+		.counter = (uint64_t)counts_of(s, k),
+		.own = (uint64_t)own_of(s, k),
+		.func = (uint64_t)s->area + AREA_FUNC + k * FUNC_SIZE,
 		.site = (uint32_t)(r >> 32),
 		.reads = (uint32_t)random_next(s) & STUB_FRAME_ALL,
 		.destroys = (uint32_t)random_next(s) & ((1u << NGREGS) - 1),
 		.pc = random_next(s),
-		.slot = (uint64_t)s->area + AREA_SLOT,
+		.slot = (uint64_t)s->area + AREA_SLOT + k * SLOT_SIZE,
 		.pushed = (int16_t)(((int)(r >> 12 & 3) - 1) * 8),
 	};
 	if (b->kind == STUB_CALL) {
-		b->func = (uint64_t)s->area + AREA_CALL;
+		b->func = (uint64_t)s->area + AREA_CALL + k * FUNC_SIZE;
 		/* the registers of arguments are destroyed by the call */
 		b->destroys |= 1u << (NGREGS - 1) | 1u << (NGREGS - 2);
-		func_make(s, b);
+		func_make(s, b, k);
 	}
 	if (b->kind == STUB_RELAY && r & 16)
 		b->func = r & 32 ? 0 : (uint64_t)s->area + AREA_FALSE;
@@ -815,32 +860,24 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 			b->has_tail = true;
 		}
 	b->is_exit = b->has_tail || b->off == exit_off;
+	if (k) {
+		b->off = set->bodies[0].off;
+		b->has_tail = set->bodies[0].has_tail;
+		b->is_exit = set->bodies[0].is_exit;
+	}
 	if (b->kind == STUB_RELAY && b->func)
-		body_tests_make(s, b);
+		body_tests_make(s, b, k);
 }
 
-static bool insn_read(const struct stub_window *w, uint32_t off, ZydisDecodedInstruction *ret)
+/* Half of the sets have one body, as most windows do. */
+static void set_make(struct steps *s, const struct stub_window *w, uint32_t exit_off,
+		     struct set *set)
 {
-	ZydisDecoder d;
+	uint64_t r = random_next(s);
 
-	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return off < w->len && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, w->code + off,
-									  w->len - off, ret));
-}
-
-static bool is_indirect_call(const struct stub_window *w, uint32_t off)
-{
-	ZydisDecodedInstruction in;
-
-	return insn_read(w, off, &in) && in.mnemonic == ZYDIS_MNEMONIC_CALL &&
-	       !in.raw.imm[0].is_relative;
-}
-
-static bool is_conditional(const struct stub_window *w, uint32_t off)
-{
-	ZydisDecodedInstruction in;
-
-	return insn_read(w, off, &in) && in.meta.category == ZYDIS_CATEGORY_COND_BR;
+	*set = (struct set){.n = r & 1 ? 1 : (uint32_t)(2 + (r >> 8) % (BODIES - 1))};
+	for (uint32_t k = 0; k < set->n; k++)
+		body_make(s, w, exit_off, set, k);
 }
 
 static bool has_stack(const struct steps *s, const struct state *st)
@@ -868,51 +905,54 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 	memcpy(s->image + ARENA_FS, &run.fs, sizeof(run.fs));
 	ret->is_skipped = !window_map(s, w);
 	for (uint32_t i = 0; i < n && !ret->is_skipped; i++) {
-		struct stub_body b;
+		struct set set, none = {0};
+		const struct stub_body *b = &set.bodies[0];
 		struct state at_site;
 		struct end a = {0};
 		uint64_t tail = w->tail + (uint64_t)s->bias, site;
 		bool was_at_site, went_to_tail, is_reached, jumps;
 
 		state_make(s, &run.in);
-		body_make(s, w, exit_off, &b);
+		set_make(s, w, exit_off, &set);
 		run.follow = follow;
-		run.tail = b.has_tail ? tail : 0;
-		run.tail_end = b.has_tail ? tail + w->tail_len : 0;
-		run.tail_from = at + b.off;
-		site = b.has_tail ? tail + w->tail_ins[w->tail_nins - 1] : at + b.off;
-		run_start(s, at, at + w->len, site);
+		run.tail = b->has_tail ? tail : 0;
+		run.tail_end = b->has_tail ? tail + w->tail_len : 0;
+		run.tail_from = at + b->off;
+		site = b->has_tail ? tail + w->tail_ins[w->tail_nins - 1] : at + b->off;
+		run.sites[0] = site;
+		run_start(s, at, at + w->len, STEPS_MAX);
 		run.follow = NULL;
 		run.tail = run.tail_end = 0;
-		if (run.steps == STEPS_MAX)
+		run.sites[0] = 0;
+		if (run.steps == run.limit)
 			continue;
 		end_take(&a);
 		a.at = (uint32_t)((uint64_t)a.st.regs[REG_RIP] - at);
 		/* The copy is in the jump's place; else the tail may be the window's own. */
 		if (run.was_in_tail && (uint64_t)a.st.regs[REG_RIP] - tail < w->tail_len)
-			a.at = b.off;
+			a.at = b->off;
 		/* The stub has pushed the return address when the processor refuses the target. */
 		if (a.signal == SIGSEGV && !a.fault && is_indirect_call(w, a.at))
 			continue;
 		memcpy(s->after, s->arena, ARENA_SIZE);
 		for (uint32_t k = 0; k < s->npages; k++)
 			memcpy(s->pages[k].after, s->pages[k].at, PAGE);
-		was_at_site = run.was_at_site;
+		was_at_site = run.was_at_site[0];
 		went_to_tail = run.was_in_tail;
-		at_site = was_at_site ? run.at_site : a.st;
-		jumps = run.next != at + follow[b.off];
+		at_site = was_at_site ? run.at_site[0] : a.st;
+		jumps = run.next != at + follow[b->off];
 		is_reached = was_at_site &&
-			     (b.has_tail ? went_to_tail
-					 : jumps || !b.is_exit || !is_conditional(w, b.off));
+			     (b->has_tail ? went_to_tail
+					  : jumps || !b->is_exit || !is_conditional(w, b->off));
 		ret->states++;
 		ret->faults += a.signal != 0;
 		/* without its body, the stub leads to the tail in memory */
-		if (!b.has_tail && !stub_try(s, w, NULL, &a, &a.st, true, false, ret))
+		if (!b->has_tail && !stub_try(s, w, &none, &a, &a.st, true, false, ret))
 			break;
-		ret->tails += b.has_tail && is_reached;
+		ret->tails += b->has_tail && is_reached;
 		/* Bodies need a stack: no program makes one of a random number. */
 		if (has_stack(s, &at_site) &&
-		    !stub_try(s, w, &b, &a, &at_site, (random_next(s) & 7) != 0, is_reached, ret))
+		    !stub_try(s, w, &set, &a, &at_site, (random_next(s) & 7) != 0, is_reached, ret))
 			break;
 	}
 	pages_forget(s);

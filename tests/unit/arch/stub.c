@@ -124,7 +124,7 @@ static void test_moved(void)
 {
 	static struct steps *s; /* its maps are there until the program ends */
 	uint32_t bodies = 0, owned = 0;
-	uint32_t ntests = 0;
+	uint32_t ntests = 0, several = 0;
 
 	s = steps_create(LO, HI);
 	for (size_t i = 0; i < ARRAY_LEN(moved); i++) {
@@ -141,9 +141,11 @@ static void test_moved(void)
 		bodies += r.bodies;
 		owned += r.owned;
 		ntests += r.tests;
+		several += r.several;
 	}
 	ok(owned > bodies / 50 && owned < bodies / 2,
 	   "some of them are counted by the owner of the words (%u of %u)", owned, bodies);
+	ok(several > ARRAY_LEN(moved) * STATES / 8, "%u stubs had more than one", several);
 	ok(ntests > STATES, "%u relays had tests that were not true", ntests);
 }
 
