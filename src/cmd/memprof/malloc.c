@@ -694,10 +694,10 @@ static void throw_note(const char *module, const char *function, void *arg)
 }
 
 /* Finds the operators of an allocator; false: they are not followed. */
-static bool operators_find_in(const struct memprof *m, struct allocator *a)
+static bool operators_find_in(const struct memprof *m, struct allocator *a, uint64_t *nsearched)
 {
 	if (m->by || m->module || m->way->is_look || !a->has_new || !is_allocator(a) ||
-	    !operators_read(m->pid, a->module, is_request, &a->operators))
+	    !operators_read(m->pid, a->module, is_request, nsearched, &a->operators))
 		return false;
 	a->operators.is_sampled = m->rate != 0;
 	if (a->operators.is_partial)
@@ -710,6 +710,7 @@ static bool operators_find_in(const struct memprof *m, struct allocator *a)
 static void allocators_find(struct memprof *m, struct allocators *a)
 {
 	struct strbuf what = {0};
+	uint64_t nsearched = 0;
 	bool has_any;
 
 	requests_describe(&what, "pid$target");
@@ -727,7 +728,7 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 		for (size_t k = 0; k < NOPERATORS; k++)
 			a->has_operators |= a->list[i].has_operator[k] &&
 					    has_sites(a, &a->list[i]) && !is_operator_lacking(a, k);
-		if (operators_find_in(m, &a->list[i])) {
+		if (operators_find_in(m, &a->list[i], &nsearched)) {
 			a->has_results |= operators_are_probed(&a->list[i].operators);
 			continue;
 		}

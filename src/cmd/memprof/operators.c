@@ -28,8 +28,9 @@
 #define CODE_MAX      16384u /* bytes of a function */
 #define FUNCTIONS_MAX 256u   /* that are followed */
 #define TAILS_MAX     64u
-#define SEARCHES_MAX  256u /* of the code for bytes */
-#define NAMES_MAX     64u  /* of one address */
+#define SEARCHES_MAX  256u	   /* of the code for bytes */
+#define SEARCHED_MAX  (1ull << 29) /* bytes of it, in all files: one or two seconds */
+#define NAMES_MAX     64u	   /* of one address */
 #define TAIL_STEP     8u
 #define CALL_LEN      5u /* call rel32 */
 #define CALL_OPCODE   0xe8
@@ -84,6 +85,7 @@ struct reading {
 	VEC(uint64_t) seen, todo; /* functions, by address */
 	bool is_quiet;		  /* the operator at hand throws nothing: its ways are not wanted */
 	uint32_t nsearches;
+	uint64_t *nsearched; /* bytes, in this file and others */
 	bool (*is_followed)(const char *name);
 	struct operators *ret;
 };
@@ -299,7 +301,7 @@ static void way_add(struct reading *r, uint64_t addr)
 }
 
 /* How often the bytes are in the code of the file: 0, 1, or more (2). */
-static uint32_t bytes_count(const struct reading *r, const uint8_t *bytes, size_t n)
+static uint32_t bytes_count(struct reading *r, const uint8_t *bytes, size_t n)
 {
 	uint32_t count = 0;
 	size_t nph, left = r->size; /* segments do not overlap in a file that a linker has made */
@@ -308,19 +310,20 @@ static uint32_t bytes_count(const struct reading *r, const uint8_t *bytes, size_
 	if (elf_getphdrnum(r->g.elf, &nph) != 0)
 		return 0;
 	for (size_t i = 0; i < nph && i <= INT16_MAX; i++) {
-		const uint8_t *at, *end;
+		const uint8_t *begin, *at, *end;
 
 		if (!gelf_getphdr(r->g.elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
 		    !(ph.p_flags & PF_X) || ph.p_offset > r->size ||
 		    ph.p_filesz > r->size - ph.p_offset || ph.p_filesz > left)
 			continue;
 		left -= ph.p_filesz;
-		at = r->file + ph.p_offset;
+		begin = at = r->file + ph.p_offset;
 		end = at + ph.p_filesz;
 		while (count < 2 && (at = memmem(at, (size_t)(end - at), bytes, n))) {
 			count++;
 			at++;
 		}
+		*r->nsearched += (uint64_t)((at ? at : end) - begin);
 	}
 	return count;
 }
@@ -354,7 +357,11 @@ static void return_add(struct reading *r, uint64_t addr, const uint8_t *code, ui
 	for (uint32_t n = TAIL_STEP; n <= TAIL_BYTES && n <= size; n += TAIL_STEP) {
 		struct tail *t;
 
-		if (r->nsearches++ >= SEARCHES_MAX || bytes_count(r, code, n) != 1)
+		if (r->ret->ntails == TAILS_MAX || r->nsearches == SEARCHES_MAX ||
+		    *r->nsearched >= SEARCHED_MAX)
+			break;
+		r->nsearches++;
+		if (bytes_count(r, code, n) != 1)
 			continue;
 		t = is_known(r, code, n) ? NULL : tail_new(r);
 		if (t) {
@@ -443,9 +450,9 @@ static void deletes_read(struct reading *r)
 }
 
 bool operators_read(pid_t pid, const char *module, bool (*is_followed)(const char *name),
-		    struct operators *ret)
+		    uint64_t *nsearched, struct operators *ret)
 {
-	struct reading r = {.is_followed = is_followed, .ret = ret};
+	struct reading r = {.is_followed = is_followed, .ret = ret, .nsearched = nsearched};
 	char *file = module_copy(pid, module, &r.size);
 
 	*ret = (struct operators){0};

@@ -54,10 +54,12 @@ struct operators {
 
 /*
  * Reads which operators a module of the process has, and where operators new return. is_followed()
- * says whether blocks of a function of that name are. False: the file cannot be read.
+ * says whether blocks of a function of that name are. *nsearched counts bytes of code that were
+ * searched, and is 0 before the first file: after too many, what needs a search is partial. False:
+ * the file cannot be read.
  */
 bool operators_read(pid_t pid, const char *module, bool (*is_followed)(const char *name),
-		    struct operators *ret);
+		    uint64_t *nsearched, struct operators *ret);
 void operators_deinit(struct operators *o);
 /* Whether there are probes at bytes, which a user without proc_owner may not have. */
 bool operators_have_bytes(const struct operators *o);

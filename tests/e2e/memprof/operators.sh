@@ -239,4 +239,43 @@ for how in "0" "16" "16 -DSELF"; do
 		check "an operator with a header of $how, inproc=$inproc" -x inproc=$inproc ./toy
 	done
 done
+# a large file of the process, each of whose returns has to be searched for in all of it: no more than
+# 512 MB are searched, and the rest is told
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >many.s <<'END2'
+	.globl malloc, free, _Znwm
+	.type malloc, @function
+	.type free, @function
+	.type _Znwm, @function
+malloc: ret
+	.size malloc, 1
+free: ret
+	.size free, 1
+_Znwm:
+	.cfi_startproc
+	jmp nameless
+	.cfi_endproc
+	.size _Znwm, . - _Znwm
+	.skip 64
+nameless:
+	.cfi_startproc
+	.set i, 0
+	.rept 300
+	testl %edi, %edi
+	je 1f
+	ret
+1:	movl $i, %eax
+	nop
+	.set i, i + 1
+	.endr
+	ret
+	.cfi_endproc
+	.fill 67108864, 1, 0x90
+END2
+	cc -shared -nostdlib -s -o libmany.so many.s || exit 1
+	c++ -std=c++17 -O1 -fno-builtin -o toy user.cc ./libown.so || exit 1
+	run --show -x "setenv=LD_PRELOAD=$TMP/libmany.so" ./toy
+	[ "$(grep -c 'probe o.*memprof_tail' out)" = 8 ] && grep -q "that come from unknown functions are not followed" err || fail "a large file"
+	rm libmany.so
+fi
 exit 0
