@@ -14,6 +14,7 @@
 #include "kernel/capabilities.h"
 #include "provider/providers.h"
 #include "session/arrivals/arrivals.h"
+#include "session/live/sites.h"
 #include "session/tracing.h"
 #include "watch/watch.h"
 
@@ -27,6 +28,9 @@
  * may still be missing on another CPU, and are left for the next read.
  */
 #define HORIZON_NS 1000000
+/* Places of a language are read so soon at first, then after twice the time, up to the last. */
+#define SITES_FIRST_NS 20000000u
+#define SITES_NS       1000000000u
 
 void consumer_init(struct consumer *c, struct arrivals *a)
 {
@@ -121,7 +125,10 @@ struct err *consumer_snap(struct consumer *c)
 	aggs_set_livemin(c->aggs, (uint64_t)MAX(c->live->opts->val[OPT_livemin], 0));
 	consumer_livecheck_set(c);
 	watch_drain(c->live->watch); /* who has executed another program */
+	sites_begin(c->live->sites);
 	e = aggs_snap(c->aggs);
+	c->sites_interval = MIN(MAX(2 * c->sites_interval, SITES_FIRST_NS), SITES_NS);
+	c->sites_at = now_ns() + c->sites_interval;
 	if (c->is_ended)
 		consumer_livecheck_report(c);
 	c->is_snapped = true;
@@ -323,10 +330,21 @@ static void adapt_interval(struct consumer *c)
 
 uint64_t consumer_due(const struct consumer *c)
 {
-	return c->work_at + c->work_interval;
+	uint64_t due = c->work_at + c->work_interval;
+
+	return sites_has_processes(c->live->sites) ? MIN(due, c->sites_at) : due;
 }
 
 /* ---- work ----------------------------------------------------------------------------------- */
+
+/*
+ * Whether places of a language are to be read, though nobody prints their counts: their program may
+ * forget them, or end.
+ */
+static bool sites_are_due(const struct consumer *c, uint64_t now)
+{
+	return sites_has_processes(c->live->sites) && now >= c->sites_at;
+}
 
 struct err *consumer_work(struct consumer *c, FILE *fp)
 {
@@ -344,7 +362,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	arrivals_tend(c->arrivals, now - HORIZON_NS);
 	c->work_at = now_ns();
 	live_follow_cpus(live, now >= c->status_at);
-	if (!e && aggs_needs_sweep(c->aggs))
+	if (!e && (aggs_needs_sweep(c->aggs) || sites_are_due(c, now)))
 		e = consumer_snap(c);
 	if (!e && now >= c->status_at) {
 		c->status_at = now + (uint64_t)live->opts->val[OPT_statusrate];
@@ -435,6 +453,10 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 		if (!e)
 			e = records_consume(c, fp, ENGINE_EVERYTHING);
 	}
+	/* which places are gone is said below; of who has ended, objects cannot be looked at */
+	if (!e && sites_has_processes(c->live->sites) &&
+	    c->live->opts->val[OPT_livecheck] == OPT_UNSET)
+		e = consumer_snap(c);
 	consumer_debug_memory(c);
 	if (c->live->nmissed)
 		report_adjusted(

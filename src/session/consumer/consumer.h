@@ -40,6 +40,8 @@ struct consumer {
 	uint64_t status_at;		 /* when lost records are counted next */
 	uint64_t memory_at;		 /* when the option debug next says what is kept */
 	uint64_t snap_at;		 /* when aggregations may be read again */
+	uint64_t sites_at;		 /* when places of a language are read next, */
+	uint64_t sites_interval;	 /* and how long after the last time */
 	bool is_snapped;		 /* this dtrace_work() has read the aggregations */
 	uint32_t remedies_given;	 /* bits of messages.c */
 	uint64_t late_stacks;		 /* of which the user knows */

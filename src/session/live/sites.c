@@ -7,7 +7,9 @@
  * of the process is first seen to have it, and kept: the program may forget the code, and what is
  * at the address then is another code, or none. A place that is gone by then has the file "(gone)".
  *
- * Each time that places are asked for, memory is read anew; what is known of files stays.
+ * Each time that tables are read, memory is read anew; what is known of files stays. Pages that
+ * were read a moment ago may be older than a place, so a place that is not in them is asked for
+ * once more. And a process that has executed another program has no place of the old one.
  */
 #include "session/live/sites.h"
 
@@ -21,6 +23,7 @@
 #include "helper/ustack.h"
 #include "helper/values.h"
 #include "session/live/live.h"
+#include "target/ident.h"
 #include "target/target.h"
 
 #define FILE_MAX 4096u
@@ -28,6 +31,8 @@
 #define SITES_MAX 1000000u
 /* What was read of a process is used for so long. */
 #define FRESH_NS 100000000ull
+/* So often places are asked for once more, each time that tables are read: a process may go on. */
+#define AGAIN_MAX 16u
 
 struct site_key {
 	uint64_t pid, code, at;
@@ -39,7 +44,11 @@ struct site_process {
 	struct target *target;
 	struct process *process; /* NULL: it has to be opened again */
 	struct helper *helper;
-	uint64_t opened_at;
+	uint64_t opened_at, opened_in; /* the latter is struct sites.nreadings */
+	uint64_t again_in;	       /* nagain belongs to that reading */
+	uint32_t nagain;
+	bool has_began;		   /* the next two are known: */
+	uint64_t start, arg_start; /* which program it executed at first */
 	uint64_t ngone, ntold;
 };
 
@@ -49,6 +58,7 @@ struct sites {
 	struct ustacks *ustacks; /* NULL: not made yet */
 	struct hashmap *known;	 /* struct site_key -> struct ndata_site */
 	uint32_t nknown;
+	uint64_t nreadings; /* of tables, the last of which may go on */
 	VEC(struct site_process *) processes;
 };
 
@@ -125,12 +135,29 @@ static struct helper *helper_find(struct sites *s, struct site_process *x,
 	return NULL;
 }
 
+/* Whether the process executes the program in which the helper was attached first. */
+static bool process_is_same(struct site_process *x)
+{
+	uint64_t start, arg_start;
+
+	if (!proc_began(x->pid, &start, &arg_start))
+		return false;
+	if (!x->has_began) {
+		x->has_began = true;
+		x->start = start;
+		x->arg_start = arg_start;
+	}
+	return start == x->start && arg_start == x->arg_start;
+}
+
 /* Opens a process; why not, or NULL. */
 static const char *process_begin(struct sites *s, struct site_process *x, struct value_context *ret)
 {
 	struct ustack_opts opts;
 
 	process_end(x);
+	if (!process_is_same(x))
+		return "read lines of a language of a process that has executed another program";
 	live_helper_opts(s->live, &opts);
 	if (!s->ustacks)
 		err_destroy(ustacks_create(&opts, &s->ustacks));
@@ -141,6 +168,7 @@ static const char *process_begin(struct sites *s, struct site_process *x, struct
 		return "read lines of a language of a process that cannot be read";
 	x->helper = helper_find(s, x, ret);
 	x->opened_at = now_ns();
+	x->opened_in = s->nreadings;
 	return x->helper ? NULL : "read lines of a runtime whose frames only the kernel reads";
 }
 
@@ -179,7 +207,7 @@ static bool process_is_fresh(struct sites *s, struct site_process *x)
 {
 	struct value_context c;
 
-	if (!x->process || now_ns() - x->opened_at > FRESH_NS)
+	if (!x->process || x->opened_in != s->nreadings || now_ns() - x->opened_at > FRESH_NS)
 		(void)process_begin(s, x, &c);
 	return x->process && x->helper;
 }
@@ -226,6 +254,20 @@ static const struct ndata_site *site_read(struct sites *s, struct site_process *
 	return site;
 }
 
+/* Forgets what was read of the process; false: it was done often enough. */
+static bool process_renew(const struct sites *s, struct site_process *x)
+{
+	if (x->again_in != s->nreadings) {
+		x->again_in = s->nreadings;
+		x->nagain = 0;
+	}
+	if (x->nagain >= AGAIN_MAX)
+		return false;
+	x->nagain++;
+	process_end(x);
+	return true;
+}
+
 static const struct ndata_site *site_find(void *ctx, pid_t pid, uint64_t code, uint64_t at,
 					  bool is_new)
 {
@@ -242,6 +284,8 @@ static const struct ndata_site *site_find(void *ctx, pid_t pid, uint64_t code, u
 	x = process_get(s, pid);
 	if (s->nknown < SITES_MAX)
 		site = site_read(s, x, code, at);
+	if (!site && s->nknown < SITES_MAX && process_renew(s, x))
+		site = site_read(s, x, code, at);
 	if (!site) {
 		site = &gone;
 		x->ngone++;
@@ -257,6 +301,17 @@ static const struct ndata_site *site_find(void *ctx, pid_t pid, uint64_t code, u
 struct inproc_sites sites_hooks(struct sites *s)
 {
 	return (struct inproc_sites){.find = frames_find, .site = site_find, .ctx = s};
+}
+
+void sites_begin(struct sites *s)
+{
+	if (s)
+		s->nreadings++;
+}
+
+bool sites_has_processes(const struct sites *s)
+{
+	return s && s->processes.len;
 }
 
 void sites_tell(const struct sites *s)

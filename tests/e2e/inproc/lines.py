@@ -74,6 +74,40 @@ check("-p: place", bool(re.search(r"^dtrace: 1 place probed in process", r.stder
 check("-p: rows", [re.sub(r"\d+$", "N", line) for line in lines_of(r.stdout)], ["-e 1 N"])
 running.kill()
 
+# ---- one that ends by itself, and nobody has printed: what was read in time has its name, the rest is said
+
+COUNT = f"pid$target:{MODULE}:rb_ec_wb_protected_newobj_of:entry {{ @[lfile, lline] = count(); }}"
+with open("ends.rb", "w") as f:
+    f.write("1000.times do\n  'a' + 'b'\nend\nsleep 3\n")
+with open("late.rb", "w") as f:
+    f.write("sleep 1\n1000.times do\n  'a' + 'b'\nend\nexit!\n")
+r = run("-q", "-x", "inproc=auto", "-n", COUNT, "-c", " ".join(RUBY + ["ends.rb"]))
+check("ends: rows", bool(re.search(r"^ *ends.rb +2 +\d+$", r.stdout, re.M)), True)
+gone = 0
+for i in range(20):
+    r = run("-q", "-x", "inproc=auto", "-n", COUNT, "-c", " ".join(RUBY + ["late.rb"]))
+    check("late: gone places are said", "gone before" in r.stderr, "(gone)" in r.stdout)
+    gone += "(gone)" in r.stdout
+    if gone:
+        break
+check("late: some run is over too soon", gone > 0, True)
+
+# ---- code that comes while its table is read, again and again
+
+with open("comes.rb", "w") as f:
+    f.write("""$k = []
+200.times do |i|
+  $k << RubyVM::InstructionSequence.compile("def f#{i}\\n 20.times { 'a' + 'b' }\\nend", "f#{i}.rb").tap(&:eval)
+  send("f#{i}")
+  sleep 0.005
+end
+Process.ppid
+sleep 20
+""")
+r = run("-q", "-x", "inproc=auto", "-x", "aggrate=10ms", "-n", COUNT + " tick-20ms { printa(@); } pid$target:libc.so.6:getppid:entry { exit(0); }", "-c", " ".join(RUBY + ["comes.rb"]))
+check("comes: rows", bool(re.search(r"^ *f150.rb +2 +\d+$", r.stdout, re.M)), True)
+check("comes: gone", "(gone)" in r.stdout, False)
+
 # ---- threads that have ended: their contexts are freed, and their variables still lead there
 
 GUARD = r"""
