@@ -229,7 +229,8 @@ static uint64_t word_make(struct steps *s)
 	case 0:
 	case 1: return r & 0xff;
 	case 2: return -(uint64_t)(r & 0xff);
-	case 3: return r & 0xffffffff;
+	/* no memory is there: that of sanitizers begins at 2 GB, and bit 62 makes it no address */
+	case 3: return r & 1 ? r & 0x3fffffff : (r & 0xffffffff) | 1ull << 62;
 	case 4:
 	case 5: return random_next(s);
 	default: return (uint64_t)s->arena + 0x800 + (r & 0xffff) % (ARENA_DATA - 0x1000);
