@@ -244,7 +244,7 @@ def stays():
         tracer.end()
         want = f"without effect, because it could not be stopped, or shares its memory: {child.pid};" if held is child else f" in process {t.pid}, without effect"
         check(f"held, {who}: it is said", want in tracer.err or tracer.err, True)
-        check(f"held, {who}: the other one's code", (t if held is child else child).code() == clean, True)
+        await_code(f"held, {who}: the other one", t if held is child else child, clean)
         check(f"held, {who}: it has jumps", held.code() != clean, True)
         gdb.end()
         free(f"held, {who}", held)
