@@ -70,9 +70,9 @@ enum stub_test_kind {
 	STUB_TEST_WORD, /* the u32 is not 0 */
 	STUB_TEST_BYTE, /* of 65,536 bytes, that for bits 12 to 27 of the register is not 0 */
 	/*
-	 * The register, multiplied by another one, if there is, is at least the u64 of the CPU.
-	 * Where it is not, the test subtracts it from that. Nothing is tested where the switch is
-	 * off; it is always true if the CPU has no number (stub_env.cpu). The last test of a body.
+	 * The register (times another one, if there is one) is at least the u64 of the CPU; a
+	 * smaller value is subtracted from that u64. Nothing is tested while the switch is off.
+	 * Always true if the CPU has no number (stub_env.cpu). The last test of a body.
 	 */
 	STUB_TEST_LEFT,
 };

@@ -295,7 +295,7 @@ static void frame_restore(struct emit *e, const struct stub_window *w, int32_t m
 /* The numbers of the registers of the frame's first words. */
 static const uint8_t frame_regs[FRAME_REGS] = {15, 14, 13, 12, 5, 3, 11, 10, 9, 8, 0, 1, 2, 6, 7};
 
-/* What a body of STUB_CALL saves. The stack pointer is that of the first word that is there. */
+/* The words that a body of STUB_CALL saves; the stack pointer is at the first one. */
 struct saves {
 	uint32_t regs, restored; /* bits of words */
 	uint32_t first;		 /* number of the first word */

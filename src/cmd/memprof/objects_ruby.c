@@ -55,8 +55,8 @@ static const char *const functions[] = {
 };
 
 /*
- * Of so many objects one is counted for the rate: that whose address has zeros. Slots have a size
- * of five words, so that addresses have all bits equally often. A power of two.
+ * One of so many objects is counted for the rate of allocations: those whose address has zeros in
+ * these bits. Slots are five words long, so all bits are as often 0 as 1. A power of two.
  */
 #define COUNTED_OF 128
 
@@ -124,7 +124,7 @@ static void create_note(const char *module, const char *function, void *arg)
 	*(bool *)arg = true;
 }
 
-/* What is done with a new object: its line and class are the key. */
+/* Adds the action that follows a new object, with its line and class as the key. */
 static void object_add(struct objects *o, const char *class, const char *object)
 {
 	strbuf_addf(&o->d, "{\n\t@objects[lfile, lline, %s] = ", class);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the code of Ruby says of objects that are handed out (objects_ruby_code.c). */
+/* Facts about allocation that are read from the machine code of libruby (objects_ruby_code.c). */
 #pragma once
 
 #include "objects.h"

@@ -46,7 +46,7 @@ const char *const operators_new[] = {
 	"_ZnamSt11align_val_tRKSt9nothrow_t",
 };
 
-/* Of an object and an array; with the size, nothrow, aligned, and what is both. */
+/* Operators delete and delete[]: plain, sized, nothrow, aligned, and those combined. */
 static const char *const operators_delete[NDELETES] = {
 	"_ZdlPv",
 	"_ZdaPv",
