@@ -111,6 +111,9 @@ static bool exit_is_closed(const struct planning *p, const struct flow_area *a, 
 
 	if (!fn || (fn->flags & FUNC_LOST) || insn_kind(a->map[addr - a->addr]) != CODE_RET)
 		return false;
+	/* Prefixes can make a return longer than a tail. */
+	if (insn_size(a->map[addr - a->addr]) > FLOW_TAIL_MAX)
+		return false;
 	tail_find(f, a, addr, ret);
 	bar = bar_from(f, ret->addr);
 	return !is_odd(a, ret->addr) && !(bar && bar->start <= addr) &&

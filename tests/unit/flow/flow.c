@@ -349,7 +349,6 @@ static void test_ways(void)
 	made_end(&m);
 }
 
-/* A jump is not written on two pages. */
 /*
  * lea; test; 6: js 24; 8: cmp; 12: je 20; 14: mov; 19: ret; 20: mov %rcx, %rax; ret; 24: add; 28:
  * jne 34; 30: mov; 34: mov %rdx, %rax; ret. There is no padding within reach.
@@ -418,6 +417,30 @@ static void test_tails(void)
 	made_end(&m);
 }
 
+/*
+ * test; 2: js 15; 4: je 11; 6: mov; 11: a return with 14 prefixes, the longest instruction there
+ * is. The first jump leads into it, so that it has no window of its own.
+ */
+#define LONG_RETURN                                                                                \
+	"\x85\xff\x78\x0b\x74\x05\xb8\x01\x00\x00\x00"                                             \
+	"\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xf3\xc3"
+
+static void test_long_return(void)
+{
+	struct flow_window w[3] = {0};
+	enum flow_lack lack = FLOW_FITS;
+	struct made m = {0};
+
+	(void)ADD(&m, LONG_RETURN);
+	made_symbol(&m, "long", CODE, sizeof(LONG_RETURN) - 1);
+	made_symbol(&m, "next", ADD(&m, PLAIN), sizeof(PLAIN) - 1);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 11, &lack, w, 3) == 0 && lack != FLOW_FITS,
+	   "a return that is longer than a tail is in none");
+	made_end(&m);
+}
+
+/* A jump is not written on two pages. */
 static void test_pages(void)
 {
 	static const uint32_t before[] = {6, 3}; /* bytes of the function on the first page */
@@ -879,6 +902,7 @@ int main(void)
 	test_exit_at_first();
 	test_ways();
 	test_tails();
+	test_long_return();
 	test_pages();
 	test_table();
 	test_tables();
