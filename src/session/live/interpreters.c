@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-// SPDX-License-Identifier: MIT
 /* The interpreters that the commands of -c are going to execute (interpreters.h). */
 #include "session/live/interpreters.h"
 
