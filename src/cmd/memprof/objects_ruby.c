@@ -37,7 +37,7 @@ enum {
 	RUN,
 	INITIALIZE,
 	ALLOCATE,
-	DESTRUCT,
+	FINALIZE,
 };
 
 static const char *const functions[] = {
@@ -50,8 +50,8 @@ static const char *const functions[] = {
 	[RUN] = "ruby_run_node",
 	[INITIALIZE] = "rb_obj_call_init_kw",
 	[ALLOCATE] = "rb_obj_alloc",
-	[DESTRUCT] = "ruby_vm_destruct",
-	[DESTRUCT + 1] = NULL,
+	[FINALIZE] = "ruby_sig_finalize",
+	[FINALIZE + 1] = NULL,
 };
 
 /*
@@ -257,15 +257,17 @@ static void provider_add(struct objects *o)
 
 /*
  * A program of -c is held when the interpreter begins to take itself down, so that objects can be
- * checked once more, and all lines and names be read. memprof lets it go (session.c).
+ * checked once more, and all lines and names be read. Right behind that function it ends a garbage
+ * collection that has begun, by which the code of the program itself is freed, and its lines with
+ * it. memprof lets it go (session.c).
  */
 static void hold_add(struct objects *o)
 {
-	if (!o->m->command || !o->has[DESTRUCT])
+	if (!o->m->command || !o->has[FINALIZE])
 		return;
 	session_prefer(o->m, "destructive", NULL);
 	strbuf_addf(&o->d, "\npid$target:%s:%s:entry\n{\n\t@held = count();\n\tstop();\n}\n",
-		    o->module, functions[DESTRUCT]);
+		    o->module, functions[FINALIZE]);
 	o->m->is_held = true;
 }
 

@@ -28,6 +28,16 @@ n=$(sed -n 's/^ *\([0-9]*\) test.rb:12:String$/\1/p' out)
 [ "${n:-0}" -lt 30000 ] || fail "alive: garbage counts"
 grep -q 'could not be checked' err && fail "the program was not held at its end"
 
+# lines of a program that ends at once are known
+cat >short.rb <<END
+\$kept = []
+1000.times { \$kept << "abc" }
+END
+for n in 1 2 3 4; do
+	"$memprof" objects -n 0 -c "$ruby short.rb" >out 2>err || fail "a short program"
+	grep -qx '   1000 short.rb:2:String' out || fail "a short program: no line"
+done
+
 "$memprof" objects -C --json -n 0 -x maxrate=10000000 $ruby --disable-gems test.rb >out 2>err || fail "created"
 /usr/bin/python3 - <<'END' || fail "created: other numbers"
 import json
