@@ -268,6 +268,13 @@ int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid);
  * may have been opened with DTRACE_O_NODEV.
  */
 int dtrace_core(dtrace_hdl_t *dtp, const char *target);
+/*
+ * Lets the process of dtrace_proc_create() run on to the place that the option evaltime names; each
+ * later call lets it run until it executes another program, as env and shells do, and to this place
+ * of that one. It is held there. To be called before probes are looked for. Returns 1; 0: it has
+ * ended.
+ */
+int dtrace_proc_advance(dtrace_hdl_t *dtp);
 /* Lets these processes run; to be called after dtrace_go(). */
 int dtrace_proc_continue(dtrace_hdl_t *dtp);
 

@@ -131,6 +131,15 @@ int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
 	return session_result(dtp, targets_grab(&dtp->targets, pid));
 }
 
+int dtrace_proc_advance(dtrace_hdl_t *dtp)
+{
+	SESSION_CALL(dtp);
+	bool is_there;
+	struct err *e = targets_advance(&dtp->targets, &is_there);
+
+	return e ? session_result(dtp, e) : is_there;
+}
+
 int dtrace_proc_continue(dtrace_hdl_t *dtp)
 {
 	SESSION_CALL(dtp);

@@ -26,12 +26,17 @@ static void target_tell(const struct targets *t, pid_t pid, const struct evaltim
 			      (int)pid);
 }
 
+static struct proc_advance advance_make(const struct targets *t)
+{
+	return (struct proc_advance){.gate = t->env->files->gate,
+				     .when = (enum proc_when)t->opts->val[OPT_evaltime],
+				     .is_int3 = !feat_has(FEAT_HLT),
+				     .interrupts = t->interrupts};
+}
+
 static struct err *target_advance(const struct targets *t, struct proc *p)
 {
-	struct proc_advance how = {.gate = t->env->files->gate,
-				   .when = (enum proc_when)t->opts->val[OPT_evaltime],
-				   .is_int3 = !feat_has(FEAT_HLT),
-				   .interrupts = t->interrupts};
+	const struct proc_advance how = advance_make(t);
 	struct evaltime result;
 	struct err *e = proc_advance(p, &how, &result);
 
@@ -141,6 +146,27 @@ struct err *targets_hold(const struct targets *t)
 
 	for (uint32_t i = 0; i < t->procs.len && !e; i++)
 		e = target_advance(t, t->procs.data[i]);
+	return e;
+}
+
+struct err *targets_advance(struct targets *t, bool *ret_is_there)
+{
+	const struct proc_advance how = advance_make(t);
+	struct evaltime result;
+	struct proc *p = NULL;
+	struct err *e;
+
+	*ret_is_there = false;
+	for (uint32_t i = 0; i < t->procs.len && !p; i++)
+		if (proc_is_created(t->procs.data[i]))
+			p = t->procs.data[i];
+	if (!p)
+		return NULL;
+	if (t->is_advanced)
+		return proc_advance_exec(p, &how, &result, ret_is_there);
+	t->is_advanced = true;
+	e = target_advance(t, p);
+	*ret_is_there = !e;
 	return e;
 }
 

@@ -25,7 +25,8 @@ struct targets {
 	struct provider_env *env;     /* of the providers, which are told of the processes */
 	const atomic_int *interrupts; /* as in struct proc_advance */
 	VEC(struct proc *) procs;
-	bool is_told; /* the user knows which of several processes $target is */
+	bool is_advanced; /* targets_advance() was called */
+	bool is_told;	  /* the user knows which of several processes $target is */
 };
 
 void targets_init(struct targets *t, const struct options *opts, struct report *report,
@@ -41,5 +42,12 @@ pid_t targets_first(const struct targets *t);
 void targets_tell_first(struct targets *t);
 /* Lets each process of -c run to the point that the option evaltime names, and stops it there. */
 MUST_CHECK struct err *targets_hold(const struct targets *t);
+/*
+ * Lets the process of -c, which is held, run on to the point that the option evaltime names; a
+ * later call lets it run until it executes another program, and to this point of that one. To be
+ * called before the mappings of the process are read for anything else. *ret_is_there: it did not
+ * end before, and there is one.
+ */
+MUST_CHECK struct err *targets_advance(struct targets *t, bool *ret_is_there);
 /* Reports targets that have ended. Returns true when there were targets and none is left. */
 bool targets_gone(const struct targets *t);

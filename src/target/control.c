@@ -254,6 +254,17 @@ static struct err *ended_err(const struct proc *p, enum proc_when when)
 				    : err_hint(e, "hold it earlier: -x evaltime=preinit or exec");
 }
 
+/* Whether the process has ended while it was run on. */
+static bool end_note(struct proc *p)
+{
+	if (!p->threads.has_ended)
+		return false;
+	p->is_reaped = true;
+	p->is_held = false;
+	p->status = p->threads.status;
+	return true;
+}
+
 struct err *proc_advance(struct proc *p, const struct proc_advance *how, struct evaltime *ret)
 {
 	struct err *e;
@@ -266,12 +277,27 @@ struct err *proc_advance(struct proc *p, const struct proc_advance *how, struct 
 	p->is_advanced = true;
 	p->threads.interrupts = how->interrupts;
 	e = evaltime_run(&p->threads, how->gate, how->when, how->is_int3, ret);
-	if (!p->threads.has_ended)
+	if (!end_note(p))
 		return e;
-	p->is_reaped = true;
-	p->is_held = false;
-	p->status = p->threads.status;
 	return e ? e : ended_err(p, how->when);
+}
+
+struct err *proc_advance_exec(struct proc *p, const struct proc_advance *how, struct evaltime *ret,
+			      bool *ret_is_there)
+{
+	struct err *e;
+
+	*ret = (struct evaltime){0};
+	*ret_is_there = false;
+	if (!p->is_held)
+		return NULL;
+	p->is_advanced = true;
+	p->threads.interrupts = how->interrupts;
+	e = tracees_run(&p->threads, NULL, 0);
+	if (!e && p->threads.has_executed && how->when != PROC_EXEC)
+		e = evaltime_run(&p->threads, how->gate, how->when, how->is_int3, ret);
+	*ret_is_there = !end_note(p);
+	return e;
 }
 
 struct err *proc_park(struct proc *p)

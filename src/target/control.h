@@ -45,6 +45,12 @@ struct proc_advance {
 MUST_CHECK struct err *proc_advance(struct proc *p, const struct proc_advance *how,
 				    struct evaltime *ret);
 /*
+ * Runs a held process on until it executes another program, and that one to its later instruction,
+ * as often as it is called. That the process ends before is no error: *ret_is_there is false then.
+ */
+MUST_CHECK struct err *proc_advance_exec(struct proc *p, const struct proc_advance *how,
+					 struct evaltime *ret, bool *ret_is_there);
+/*
  * Lets go of the threads of a held process, which is stopped by a signal instead until
  * proc_continue(): others may trace it meanwhile. It still dies with us, unless its program has the
  * privileges of another user.

@@ -54,13 +54,78 @@ static void function_note(const char *module, const char *function, void *arg)
 		}
 }
 
-/* Finds the process's runtime; NULL: it has none, which was said. */
+/* Says that the process has no runtime, and ends the command. */
+static __attribute__((noreturn)) void runtime_refuse(struct memprof *m, bool has_ended)
+{
+	struct strbuf what = {0};
+
+	for (size_t i = 0; i < NRUNTIMES; i++)
+		strbuf_addf(&what, "%s%s()", i ? ", " : "", runtimes[i]->functions[0]);
+	say("process %d %s no Ruby 2.7 to 3.2, Python, PHP or Perl whose objects can be followed: "
+	    "none of its files %s one of the functions %s",
+	    (int)m->pid, has_ended ? "has ended, and had" : "has", has_ended ? "had" : "has",
+	    what.data);
+	fputs("hint: memprof without a word shows what grows, in every language\n", stderr);
+	strbuf_deinit(&what);
+	session_close(m);
+	exit(E_ERROR);
+}
+
+static void runtime_note(const char *module, const char *function, void *arg)
+{
+	(void)module;
+	(void)function;
+	*(bool *)arg = true;
+}
+
+/* Whether the process has a runtime: one of those, or another one, for which nothing waits. */
+static bool has_runtime(pid_t pid)
+{
+	static const char *const others[] = {"_ZN4node5StartEiPPc", "JLI_Launch", "lua_newstate"};
+	struct strbuf what = {0};
+	bool ret = false;
+
+	for (size_t i = 0; i < NRUNTIMES; i++)
+		strbuf_addf(&what, "%spid%d::%s:entry", i ? "," : "", (int)pid,
+			    runtimes[i]->functions[0]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		strbuf_addf(&what, ",pid%d::%s:entry", (int)pid, others[i]);
+	(void)functions_find_later(what.data, runtime_note, &ret);
+	strbuf_deinit(&what);
+	return ret;
+}
+
+/*
+ * Lets a command run to the first of its programs that has a runtime: scripts begin with env, and
+ * names of languages are often scripts of a shell that choose a version.
+ */
+static void runtime_await(struct memprof *m)
+{
+	bool is_told = false;
+	int n;
+
+	while ((n = dtrace_proc_advance(m->dtp)) == 1 && !has_runtime(m->pid)) {
+		if (!is_told)
+			say("process %d has no Ruby, Python, PHP or Perl yet: it runs until it "
+			    "executes one\nhint: if it loads one as a library, use -p then",
+			    (int)m->pid);
+		is_told = true;
+	}
+	if (n < 0)
+		library_fatal(m, "cannot run '%s'", m->command);
+	if (n == 0)
+		runtime_refuse(m, true);
+}
+
+/* Finds the process's runtime. */
 static const struct runtime *runtime_find(struct objects *o)
 {
 	struct found f = {0};
 	struct strbuf what = {0};
 	const struct runtime *ret = NULL;
 
+	if (o->m->command)
+		runtime_await(o->m);
 	for (size_t i = 0; i < NRUNTIMES; i++)
 		for (size_t k = 0; runtimes[i]->functions[k]; k++)
 			strbuf_addf(&what, "%spid$target::%s:entry", what.len ? "," : "",
@@ -79,16 +144,9 @@ static const struct runtime *runtime_find(struct objects *o)
 			free(f.runtimes[i].module);
 		}
 	}
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < NRUNTIMES; i++)
-		strbuf_addf(&what, "%s%s()", i ? ", " : "", runtimes[i]->functions[0]);
-	say("process %d has no Ruby 2.7 to 3.2, Python, PHP or Perl whose objects can be followed: "
-	    "none of its files has one of the functions %s",
-	    (int)o->m->pid, what.data);
-	fputs("hint: memprof without a word shows what grows, in every language\n", stderr);
-	strbuf_deinit(&what);
-	return NULL;
+	if (!ret)
+		runtime_refuse(o->m, false);
+	return ret;
 }
 
 static const struct class *class_find(const struct objects *o, uint64_t number)
@@ -148,7 +206,7 @@ int objects_run(struct memprof *m)
 		say_fatal(m, "objects have a place, and no stack: there is no --flame of them");
 	session_open(m);
 	runtime = runtime_find(&o);
-	if (runtime && runtime->program_make(&o)) {
+	if (runtime->program_make(&o)) {
 		t.d = o.d.data;
 		status = session_run(m, &t);
 		if (runtime->end)

@@ -197,7 +197,7 @@ static void options_set(struct memprof *m)
 struct found {
 	function_f *func;
 	void *arg;
-	pid_t pid; /* of the description's provider, which $target has become */
+	pid_t pid; /* of the description's name, in which $target has become one */
 };
 
 static int desc_note(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
@@ -205,7 +205,7 @@ static int desc_note(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 	struct found *f = arg;
 
 	(void)dtp;
-	f->pid = (pid_t)strtol(desc->dtpd_provider + strlen("pid"), NULL, 10);
+	f->pid = (pid_t)strtol(desc->dtpd_name + strlen("P"), NULL, 10);
 	return 0;
 }
 
@@ -222,12 +222,15 @@ static __attribute__((noreturn)) void command_fail(struct memprof *m)
 	library_fatal(m, "cannot start '%s'", strbuf_text(&name));
 }
 
-/* The library tells the id of a process that it has started by what $target becomes. */
+/*
+ * The library tells the id of a process that it has started by what $target becomes. No provider is
+ * asked that reads what the process has mapped: it may execute another program before it is traced.
+ */
 static pid_t target_pid(struct memprof *m)
 {
 	struct found f = {0};
 	dtrace_prog_t *prog =
-		dtrace_program_strcompile(m->dtp, "pid$target:::entry", DTRACE_PROBESPEC_NAME,
+		dtrace_program_strcompile(m->dtp, "dtrace:::P$target", DTRACE_PROBESPEC_NAME,
 					  DTRACE_C_ZDEFS, 0, NULL);
 
 	if (!prog || dtrace_desc_iter(m->dtp, prog, desc_note, &f) != 0)

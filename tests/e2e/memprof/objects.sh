@@ -28,15 +28,22 @@ n=$(sed -n 's/^ *\([0-9]*\) test.rb:12:String$/\1/p' out)
 [ "${n:-0}" -lt 30000 ] || fail "alive: garbage counts"
 grep -q 'could not be checked' err && fail "the program was not held at its end"
 
-# lines of a program that ends at once are known
+# lines of a program that ends at once are known, and one that begins with others is followed through these
 cat >short.rb <<END
+#!/usr/bin/env ${ruby##*/}
 \$kept = []
 1000.times { \$kept << "abc" }
 END
+chmod +x short.rb
 for n in 1 2 3 4; do
 	"$memprof" objects -n 0 -c "$ruby short.rb" >out 2>err || fail "a short program"
-	grep -qx '   1000 short.rb:2:String' out || fail "a short program: no line"
+	grep -qx '   1000 short.rb:3:String' out || fail "a short program: no line"
 done
+for command in "./short.rb" "sh -c 'true & x=\$(echo a); exec $ruby ./short.rb'"; do
+	"$memprof" objects -n 0 -c "$command" >out 2>err || fail "$command"
+	grep -qx '   1000 ./short.rb:3:String' out && grep -q 'it runs until it executes one' err || fail "$command: other numbers"
+done
+"$memprof" objects sh -c 'echo before; exec /bin/true' >out 2>err; [ $? = 1 ] && grep -q 'has ended, and had no Ruby' err && grep -qx before out || fail "a command that never executes one"
 
 "$memprof" objects -C --json -n 0 -x maxrate=10000000 $ruby --disable-gems test.rb >out 2>err || fail "created"
 /usr/bin/python3 - <<'END' || fail "created: other numbers"
@@ -130,10 +137,10 @@ cat >opens.c <<'END2'
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
-int main(int argc, char **argv) { return argc > 1 && dlopen(argv[1], RTLD_NOW) && fopen("loaded", "w") ? sleep(60) : 1; }
+int main(int argc, char **argv) { return argc > 1 && dlopen(argv[1], RTLD_NOW) && fopen("loaded", "w") ? sleep(argc > 2 ? 0 : 60) : 1; }
 END2
 cc -o opens opens.c || fail "cc"
-timeout 60 "$memprof" objects -c "$TMP/opens '$TMP/$odd'" >out 2>err; [ $? = 1 ] || fail "an odd name of -c"
+timeout 60 "$memprof" objects -c "$TMP/opens '$TMP/$odd' ends" >out 2>err; [ $? = 1 ] || fail "an odd name of -c"
 rm -f loaded
 ./opens "$TMP/$odd" & odd_pid=$!
 trap 'kill $victim $odd_pid 2>/dev/null' EXIT
