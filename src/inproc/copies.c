@@ -21,8 +21,6 @@
 #define COPIES_LATER   15u    /* copies for which room is kept beside those that are there */
 #define WINDOWS_LATER  32768u /* windows for which it is, at most, if there are none yet */
 #define STANDING_TRIED 8u
-#define REACH_TRIED    3u
-#define REACH_NS       250000000ull /* a try in which threads do not stop takes longer */
 
 /* The windows of one unit in one copy. */
 struct inproc_copied {
@@ -151,19 +149,12 @@ static bool copy_is_there(struct inproc *p, const struct inproc_copy *c)
 	return is_there;
 }
 
-/* A thread that makes our calls may end in the middle of one, so it is tried more than once. */
 static struct err *copy_reach(struct inproc *p, struct inproc_copy *c)
 {
-	uint64_t until = now_ns() + REACH_NS;
-	struct err *e = NULL;
+	struct err *e =
+		c->is_served ? NULL : inproc_mirror(p, c->lo + c->bias, c->hi + c->bias, &c->shift);
 
-	for (uint32_t i = 0; i < REACH_TRIED && !c->is_served && now_ns() < until; i++) {
-		err_destroy(e);
-		e = patch_mirror(p->patch, c->lo + c->bias, c->hi + c->bias, p->opts.is_interrupted,
-				 &c->shift);
-		c->is_served = !e;
-	}
-	p->is_stuck |= e && now_ns() >= until;
+	c->is_served = !e;
 	return e;
 }
 
@@ -218,18 +209,6 @@ bool inproc_copies_refuse(const struct inproc_file *f, const struct unit *u, con
 	return has_changed;
 }
 
-bool inproc_check_copies(struct inproc *p, const struct inproc_choice *list, uint32_t n)
-{
-	bool has_changed = false;
-
-	for (uint32_t i = 0; i < p->files.len && p->patch; i++)
-		for (uint32_t k = 0; k < n; k++)
-			if (list[k].lacks)
-				has_changed |= inproc_copies_refuse(p->files.data[i], list[k].unit,
-								    list[k].lacks);
-	return has_changed;
-}
-
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static void copied_destroy(struct inproc *p, struct inproc_copied *cd)
@@ -261,7 +240,7 @@ static void stubs_make(struct inproc *p, struct inproc_copied *cd, struct inproc
 	const struct inproc_at at = {.bias = cd->copy.bias,
 				     .shift = cd->copy.shift,
 				     .switch_addr = cd->gate,
-				     .is_copy = true};
+				     .is_mirrored = true};
 
 	CLEANUP(free) bool *is_cut = xcalloc(p->ngroups + 1, sizeof(*is_cut)); /* by group */
 

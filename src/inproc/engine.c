@@ -381,8 +381,8 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 		const struct inproc_site *s = &f->sites.data[w->bodies[i].site];
 		const struct flow_site *fs = &f->flow_sites.data[w->bodies[i].site];
 
-		*ret_nleft += at->is_copy && s->slot && s->owner == u;
-		if (owner != u || !s->owner || (at->is_copy && s->slot))
+		*ret_nleft += at->is_mirrored && s->slot && s->owner == u;
+		if (owner != u || !s->owner || (at->is_mirrored && s->slot))
 			continue;
 		bodies[own.nbodies] =
 			(struct stub_body){.kind = s->counter ? STUB_COUNT : STUB_CALL,
@@ -489,7 +489,11 @@ struct err *inproc_window_add(struct inproc *p, const struct inproc_file *f,
 			      const struct flow_window *w, struct loaded *l,
 			      struct inproc_stubs *to)
 {
-	const struct inproc_at at = {.bias = f->bias, .switch_addr = patch_switch_addr(p->patch)};
+	const struct inproc_at at = {.bias = f->bias,
+				     .shift = f->shift,
+				     .switch_addr =
+					     f->shift ? f->gate : patch_switch_addr(p->patch),
+				     .is_mirrored = f->shift != 0};
 	struct inproc_made made;
 	struct err *e = inproc_window_make(p, f, w, l->unit, &at, to, &made);
 
@@ -509,13 +513,14 @@ struct err *inproc_window_add(struct inproc *p, const struct inproc_file *f,
 
 static struct err *windows_make(struct inproc *p, struct loaded *l)
 {
-	struct inproc_stubs stubs = {.base = inproc_place_next(p)};
+	uint64_t base = inproc_place_next(p), at;
+	struct inproc_stubs stubs = {.base = base};
 	struct err *e = NULL;
-	uint64_t at;
 
 	for (uint32_t i = 0; i < p->files.len && !e; i++) {
 		const struct inproc_file *f = p->files.data[i];
 
+		stubs.base = base + f->shift;
 		for (uint32_t k = 0; k < f->plan.windows.len && !e; k++)
 			e = inproc_window_add(p, f, &f->plan.windows.data[k], l, &stubs);
 	}

@@ -98,7 +98,7 @@ static void firsts_move(const struct stretch *s, const struct loaded *moved)
 static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *f,
 				const struct stretch *s)
 {
-	struct inproc_stubs stubs = {.base = inproc_place_next(r->p)};
+	struct inproc_stubs stubs = {.base = inproc_place_next(r->p) + f->shift};
 	struct loaded moved = {.unit = s->l->unit};
 	struct err *e = NULL;
 	uint64_t at;
@@ -217,19 +217,21 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 		struct inproc_file *f = p->files.data[i];
 		uint64_t was = f->bias;
 		const char *why;
-		bool is_lost = false;
+		bool is_lost = false, is_near = true;
 
 		if (f->lack || f->is_far || !f->plan.windows.len)
 			continue;
 		why = inproc_file_place(p, f);
 		odd_tell(p, f, opts);
+		if (!why && f->bias != was)
+			is_near = inproc_file_reach(p, f);
 		inproc_copies_reach(p, f);
 		f->nunserved = 0;
 		f->unserved_unit = NULL;
 		for (struct loaded *l = r->units; l && !p->is_stuck; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
 			bool has_moved = !why && stretch_has_moved(&s, f);
-			bool may = !has_moved || !file_has_slots(f);
+			bool may = !has_moved || (is_near && !file_has_slots(f));
 			struct err *lost = NULL;
 
 			if (may || why)

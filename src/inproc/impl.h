@@ -88,8 +88,18 @@ struct inproc_file {
 	const struct unit *unserved_unit; /* with which they were counted */
 	bool is_odd;			  /* some of its code is mapped writable or shared */
 	bool is_odd_told;
-	bool is_far;	       /* no jump reaches from here to the region */
+	/* The region is too far away, and stubs of the file are in a mirror (reach.c): */
+	bool is_apart;
+	uint64_t shift;	       /* of the mirror; 0: the region itself is near */
+	taddr gate;	       /* the address of its switch there */
+	bool is_far;	       /* no jump reaches from here to the region, or to a mirror */
 	VEC(uint64_t) uprobes; /* addresses, ascending, while windows are checked */
+};
+
+/* A mirror of the region that has stubs of files. */
+struct inproc_mirror {
+	uint64_t shift;
+	taddr gate; /* the address of their switch */
 };
 
 struct inproc {
@@ -99,6 +109,7 @@ struct inproc {
 	bool has_shadow_stack; /* the processor compares return addresses: no call is moved */
 	VEC(struct inproc_file *) files;
 	VEC(struct inproc_copied *) copied; /* the windows in copies */
+	VEC(struct inproc_mirror) mirrors;
 	long code_kib; /* size of all mappings of code, when they were looked at */
 	/* Code was mapped, and its jumps could not be written yet; and since when that is so. */
 	bool is_behind;
@@ -159,6 +170,25 @@ bool inproc_file_span(const struct inproc_file *f, taddr *ret_lo, taddr *ret_hi)
 struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_probe *pr,
 				     const struct place_site *s);
 
+/* Where the lack of a site is; NULL: its unit was decided earlier, and gets no uprobes any more. */
+const char **inproc_lack_of(const struct inproc_choice *list, uint32_t n,
+			    const struct inproc_site *s);
+
+/* ---- reach.c --------------------------------------------------------------------------------- */
+
+/*
+ * patch_mirror(), tried more than once: a thread that makes our calls may end in the middle of one.
+ * p->is_stuck: threads do not stop.
+ */
+MUST_CHECK struct err *inproc_mirror(struct inproc *p, taddr lo, taddr hi, uint64_t *ret_shift);
+/*
+ * Finds the region or a mirror that the file's jumps reach, where the file is mapped now; the
+ * process was entered. False: there is none, and the file is_far.
+ */
+bool inproc_file_reach(struct inproc *p, struct inproc_file *f);
+/* Refuses the sites of a file that has come later, as far as they are out of reach or of room. */
+void inproc_file_fit(struct inproc *p, struct inproc_file *f, const char **lacks);
+
 /* ---- copies.c -------------------------------------------------------------------------------- */
 
 /* Finds the copies of a file, whose bias is set. */
@@ -208,7 +238,7 @@ struct inproc_at {
 	uint64_t bias;
 	uint64_t shift; /* of the mirror */
 	taddr switch_addr;
-	bool is_copy; /* relays have no slots there */
+	bool is_mirrored; /* stubs are in a mirror, where relays have no slots */
 };
 /* The facts for stubs there, but for their address. */
 struct stub_env inproc_stub_env(const struct inproc *p, const struct inproc_at *at);

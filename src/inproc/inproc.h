@@ -147,8 +147,9 @@ struct inproc_choice {
 };
 /*
  * One region serves what a jump can reach. Of a process whose code is in several parts of its
- * address space, the part with the most windows is served; sites in the others get a lack. list:
- * all units that were surveyed.
+ * address space, the part with the most windows has the region, and the others have mirrors of it,
+ * which inproc_enter() makes; with children that are followed, sites there get a lack. list: all
+ * units that were surveyed.
  */
 void inproc_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n);
 /*
@@ -157,10 +158,10 @@ void inproc_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n
  */
 bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint32_t n);
 /*
- * After inproc_enter(): sites in code that the process has mapped once more, where no jump reaches
- * our code, get a lack. Returns true if a site got one.
+ * After inproc_enter(): sites from which no jump reaches our code, or of which that is so in code
+ * that the process has mapped once more, get a lack. Returns true if a site got one.
  */
-bool inproc_check_copies(struct inproc *p, const struct inproc_choice *list, uint32_t n);
+bool inproc_check_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n);
 /* Whether clause i of the unit can run in the process; else *ret_why says why not (static). */
 bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t i,
 			 const struct layout *l, const char **ret_why);

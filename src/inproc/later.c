@@ -46,34 +46,6 @@ static bool is_of_unit(const struct inproc_file *f, const struct unit *u)
 	return f->sites.len && f->sites.data[0].unit == u;
 }
 
-/* Whether the jumps of a file reach the region. */
-static bool file_is_near(const struct inproc *p, const struct inproc_file *f)
-{
-	taddr code = patch_code_addr(p->patch), lo, hi;
-
-	return inproc_file_span(f, &lo, &hi) &&
-	       MAX(hi, code + patch_code_size(p->patch)) - MIN(lo, code) < PATCH_REACH;
-}
-
-/* Refuses what is beyond the reach or the room of the region. */
-static void file_fit(struct inproc *p, struct inproc_file *f, const char **lacks)
-{
-	const char *why = NULL;
-
-	f->is_far = !file_is_near(p, f);
-	if (f->is_far)
-		why = "too far from the others";
-	else if (f->plan.windows.len > patch_room(p->patch))
-		why = "for which the process has no room left";
-	if (!f->is_far) {
-		inproc_copies_reach(p, f);
-		(void)inproc_copies_refuse(f, f->sites.data[0].unit, lacks);
-	}
-	for (uint32_t i = 0; i < f->sites.len && why; i++)
-		if (!lacks[f->sites.data[i].index])
-			lacks[f->sites.data[i].index] = why;
-}
-
 struct err *inproc_survey_later(struct inproc *p, const struct unit *u, const char **ret_lacks)
 {
 	struct err *e = inproc_maps_renew(p);
@@ -82,7 +54,7 @@ struct err *inproc_survey_later(struct inproc *p, const struct unit *u, const ch
 		e = inproc_survey(p, u, ret_lacks);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (is_of_unit(p->files.data[i], u))
-			file_fit(p, p->files.data[i], ret_lacks);
+			inproc_file_fit(p, p->files.data[i], ret_lacks);
 	return e;
 }
 

@@ -126,6 +126,7 @@ void inproc_destroy(struct inproc *p)
 	ndata_destroy(p->data);
 	blob_plan_destroy(p->plan);
 	vec_deinit(&p->fires);
+	vec_deinit(&p->mirrors);
 	free(p->clauses);
 	inproc_copies_deinit(p);
 	inproc_relays_deinit(p);
@@ -270,7 +271,7 @@ static void span_find(const struct inproc *p, taddr *lo, taddr *hi)
 	for (uint32_t i = 0; i < p->files.len; i++) {
 		taddr from, to;
 
-		if (p->files.data[i]->is_far || !inproc_file_span(p->files.data[i], &from, &to))
+		if (p->files.data[i]->is_apart || !inproc_file_span(p->files.data[i], &from, &to))
 			continue;
 		*lo = MIN(*lo, from);
 		*hi = MAX(*hi, to);
@@ -571,7 +572,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 	if (!e)
 		e = locked_place(p);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
-		if (!p->files.data[i]->is_far)
+		if (!p->files.data[i]->is_far && inproc_file_reach(p, p->files.data[i]))
 			inproc_copies_reach(p, p->files.data[i]);
 	if (!e)
 		return NULL;

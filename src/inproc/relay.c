@@ -45,6 +45,8 @@ const char *inproc_relay_lack(const struct inproc *p, const struct unit *u, uint
 		return "have no window";
 	if (inproc_is_copied(f, addr))
 		return "are in code that is mapped once more, and their clauses run in the kernel";
+	if (f->is_apart)
+		return "are too far from the others, and their clauses run in the kernel";
 	if (s->operands || s->counter_off)
 		return "are at probes of the program's own, whose clauses run in the kernel";
 	if (u->probes[i].spot == SPOT_CALL)

@@ -10,8 +10,7 @@
 #include "patch/stub.h"
 #include "target/code.h"
 
-/* The region lies within PATCH_REACH of all windows that it serves. */
-#define SPAN_MAX  (PATCH_REACH / 2)
+/* How far a stub is from its window when it is tried whether one can be made. */
 #define STUB_NEAR 0x1000000u
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -500,14 +499,6 @@ bool inproc_file_span(const struct inproc_file *f, taddr *ret_lo, taddr *ret_hi)
 	return true;
 }
 
-static bool are_near(const struct inproc_file *a, const struct inproc_file *b)
-{
-	taddr lo, hi, from, to;
-
-	return inproc_file_span(a, &lo, &hi) && inproc_file_span(b, &from, &to) &&
-	       MAX(hi, to) - MIN(lo, from) < SPAN_MAX;
-}
-
 /*
  * Whether the process has a hardware shadow stack, or may get one while it starts: a field that
  * Linux has from v6.6 on, arch/x86/kernel/cpu/proc.c.
@@ -576,8 +567,7 @@ static bool has_uprobe(const struct inproc_file *f, uint64_t addr, uint32_t size
 	return from < f->uprobes.len && f->uprobes.data[from] - addr < size;
 }
 
-/* NULL: it is of a unit that was decided earlier, of which no uprobes come any more. */
-static const char **lack_of(const struct inproc_choice *list, uint32_t n,
+const char **inproc_lack_of(const struct inproc_choice *list, uint32_t n,
 			    const struct inproc_site *s)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -608,7 +598,7 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 				continue;
 			for (uint32_t b = 0; b < w->nbodies; b++) {
 				const char **lack =
-					lack_of(list, n, &f->sites.data[w->bodies[b].site]);
+					inproc_lack_of(list, n, &f->sites.data[w->bodies[b].site]);
 
 				if (lack && !*lack) {
 					*lack = "have another probe's uprobe in their window";
@@ -618,45 +608,6 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 		}
 	}
 	return has_changed;
-}
-
-/* ---- what a jump reaches --------------------------------------------------------------------- */
-
-/* The file near which most windows are; NULL: there are none. */
-static const struct inproc_file *files_find_middle(const struct inproc *p)
-{
-	const struct inproc_file *best = NULL;
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < p->files.len; i++) {
-		uint32_t n = 0;
-
-		for (uint32_t k = 0; k < p->files.len; k++)
-			if (are_near(p->files.data[i], p->files.data[k]))
-				n += p->files.data[k]->plan.windows.len;
-		if (n > most) {
-			most = n;
-			best = p->files.data[i];
-		}
-	}
-	return best;
-}
-
-void inproc_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n)
-{
-	const struct inproc_file *middle = files_find_middle(p);
-
-	for (uint32_t i = 0; i < p->files.len && middle; i++) {
-		struct inproc_file *f = p->files.data[i];
-
-		f->is_far = !are_near(middle, f);
-		for (uint32_t k = 0; k < f->sites.len && f->is_far; k++) {
-			const char **lack = lack_of(list, n, &f->sites.data[k]);
-
-			if (lack && !*lack)
-				*lack = "too far from the others";
-		}
-	}
 }
 
 /* ---- clauses --------------------------------------------------------------------------------- */

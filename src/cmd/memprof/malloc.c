@@ -139,9 +139,8 @@ static bool is_caller(const struct allocators *all, const struct allocator *a)
 
 /*
  * Whether callers of the operators new of a file are noted. Those of a library that brings an
- * allocator do not call its malloc(). Those of the program are too far from the C library for
- * probes of both to be in the process: there, each block would cost a way into the kernel, as it
- * does anyway with --module of the program.
+ * allocator do not call its malloc(), nor need those of the program, if they have a pool: they are
+ * noted if the program is the allocator, and with --module of the program, which sees its calls.
  */
 static bool has_sites(const struct allocators *all, const struct allocator *a)
 {

@@ -642,8 +642,8 @@ static struct err *division_decide(struct division *d)
 	return NULL;
 }
 
-/* Sites in code that a process has mapped once more are uprobes if no jump reaches from there. */
-static bool division_check_copies(const struct division *d)
+/* Sites are uprobes if no jump reaches from there, or from where their code is mapped once more. */
+static bool division_check_reach(const struct division *d)
 {
 	CLEANUP(free)
 	struct inproc_choice *list = xcalloc(MAX(d->live->match->units.len, 1u), sizeof(*list));
@@ -652,7 +652,7 @@ static bool division_check_copies(const struct division *d)
 
 	for (uint32_t i = 0; i < d->processes.len; i++)
 		if (d->processes.data[i].inproc)
-			is_lacking |= inproc_check_copies(d->processes.data[i].inproc, list, n);
+			is_lacking |= inproc_check_reach(d->processes.data[i].inproc, list, n);
 	return is_lacking;
 }
 
@@ -661,7 +661,7 @@ static void division_check_targets(struct division *d)
 {
 	bool is_lacking = division_check_relays(d);
 
-	is_lacking |= division_check_copies(d);
+	is_lacking |= division_check_reach(d);
 
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		struct candidate *c = &d->candidates.data[i];

@@ -2,7 +2,7 @@
 """A program and a library that is out of the reach of one region, in two units.
 
 A unit has up to 1,500 operands of programs' own probes (session/match/units.c): those of the program are the first unit, those of the library the second one. The
-region goes to the library, because every second probe of the program has no room for a jump.
+region goes to the library, because every second probe of the program has no room for a jump. The program has a mirror of it, but where children are followed.
 """
 import os, subprocess, sys
 
@@ -48,9 +48,9 @@ probe_{i}: nop
     return f".globl {function}\n.type {function},@function\n{function}:\n{notes}ret\n.size {function},.-{function}\n.section .note.GNU-stack\n"
 
 
-def run(mode):
+def run(mode, *flags):
     t = Target(f"{TMP}/far")
-    tracer = Tracer(mode, "far_program$target:::,far_library$target:::{ @[probeprov, probemod] = sum(arg0); }", t.pid)
+    tracer = Tracer(mode, "far_program$target:::,far_library$target:::{ @[probeprov, probemod] = sum(arg0); }", t.pid, *flags)
     check(f"{mode}: the program answers", t.call(3), 0)
     out = lines_of(tracer.end()[0])
     check(f"{mode}: it ends well", t.end(), 0)
@@ -67,6 +67,9 @@ subprocess.run([CC, "-pie", "-o", f"{TMP}/far", f"{TMP}/main.c", f"{TMP}/program
 run("off")
 for mode in ("auto", "all"):
     tracer = run(mode)
-    check(f"{mode}: places", tracer.places[0][1], (PROBES, PROBES, 0))
-    check(f"{mode}: the reason", f"{PROBES // 2} too far from the others" in tracer.err or tracer.err, True)
+    check(f"{mode}: places", tracer.places[0][1], (PROBES + PROBES // 2, PROBES // 2, 0))
+    check(f"{mode}: the reason", f"{PROBES // 2} control comes from elsewhere" in tracer.err or tracer.err, True)
+tracer = run("auto", "-x", "follow=fork")  # a child has data of its own near one part only
+check("follow=fork: places", tracer.places[0][1], (PROBES, PROBES, 0))
+check("follow=fork: the reason", f"{PROBES // 2} too far from the others" in tracer.err or tracer.err, True)
 sys.exit(report())
