@@ -276,8 +276,12 @@ void levels_need(struct memprof *m, uint32_t levels, const char *what)
 	if (!levels_lack(levels, &rights))
 		return;
 	(void)rights_text(&rights, text, sizeof(text));
-	say_fatal(m, "%s needs %s; %.*s", what, levels_text(levels, needs),
-		  (int)strcspn(text, "\n"), text);
+	say("%s needs %s; %.*s", what, levels_text(levels, needs), (int)strcspn(text, "\n"), text);
+	fputs("hint: ask root for it: fathom-privileges(5); memprof alive, holds and leaks need no "
+	      "level\n",
+	      stderr);
+	session_close(m);
+	exit(E_ERROR);
 }
 
 /* The levels that the way needs whatever the process is (fathom-privileges(5)). */

@@ -167,13 +167,14 @@ try:
     shows(r"make at ", "sample", "sample", "-d", "3", "-p", pid["js"]) if NODE else print("skip: there is no node")
     r = memprof("-d", "1", "-c", "/usr/bin/python3 -c 'x = [bytearray(5000) for i in range(2000)]'")
     check(r.returncode == 0 and "<string>:1" in r.stdout, "a command", r)
-    # what needs more says so, and nothing else
+    # what needs more says so, with a remedy, and nothing else
     for have, want, args in (("dtrace_user", PROC, []), ("dtrace_proc", PROC, []), ("dtrace_user", PROC, ["malloc"]), ("dtrace_proc", PROC, ["objects"]), ("dtrace_user", PROC, ["sample"]),
                              ("dtrace_user", PROC, ["leaks", "-d"]), (PROC, "dtrace_kernel", ["malloc", "-r"]), (PROC, PROC + ", proc_owner", ["objects", "of Python"])):
         given(have)
         flags = {"leaks": ["-d", "1"]}.get(args[0], ["-d", "1", "-r", "4k"] if "-r" in args else ["-d", "1"]) if args else ["-d", "1"]
         r = memprof(*args[:1], *flags, "-p", pid["py"])
         line = f"memprof: {' '.join(['memprof', *args])} needs {want}; you are user {ALICE}: {have} (by {LEVELS}:1)\n"
+        line += "hint: ask root for it: fathom-privileges(5); memprof alive, holds and leaks need no level\n"
         check(r.returncode == 1 and r.stderr == line and not r.stdout, f"{args} with {have}", (r, line))
     given("dtrace_kernel")
     r = memprof("malloc", "-r", "4k", "-d", "2", "-p", pid["py"])
