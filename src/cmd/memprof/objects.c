@@ -65,7 +65,9 @@ static __attribute__((noreturn)) void runtime_refuse(struct memprof *m, bool has
 	    "none of its files %s one of the functions %s",
 	    (int)m->pid, has_ended ? "has ended, and had" : "has", has_ended ? "had" : "has",
 	    what.data);
-	fputs("hint: memprof without a word shows what grows, in every language\n", stderr);
+	fputs("hint: memprof alive counts objects by class, also of Node.js, Java and Lua; memprof "
+	      "without a word shows what grows\n",
+	      stderr);
 	strbuf_deinit(&what);
 	session_close(m);
 	exit(E_ERROR);

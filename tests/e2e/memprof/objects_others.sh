@@ -109,5 +109,5 @@ import json
 rows = {(r["line"], r["class"]): r["count"] for r in map(json.loads, open("out"))}
 assert rows[1, "Thing"] == 6000 and rows[15, "Direct"] == 5000 and rows[8, "Made"] == 100, rows
 END2
-"$memprof" objects -c "/bin/sleep 1" >out 2>err; [ $? = 1 ] && grep -q "_Py_Dealloc().*Perl_sv_bless()" err && grep -q "^hint: " err || fail "no runtime"
+"$memprof" objects -c "/bin/sleep 1" >out 2>err; [ $? = 1 ] && grep -q "_Py_Dealloc().*Perl_sv_bless()" err && grep -q "^hint: memprof alive counts .*Node.js, Java and Lua; " err || fail "no runtime"
 exit 0
