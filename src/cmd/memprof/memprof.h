@@ -112,6 +112,12 @@ struct tracing {
 	const char *names; /* the aggregation whose rows name_note() gets before a report */
 	void (*name_note)(const dtrace_aggdata_t *row, void *arg);
 	const char *(*class_name)(uint64_t class, void *arg); /* NULL: not known */
+	/*
+	 * Gets the rows of agg before a report and once a second, while the process is there, and
+	 * is told when it has got all of them. NULL: nobody wants them.
+	 */
+	void (*row_note)(const dtrace_aggdata_t *row, void *arg);
+	void (*rows_end)(void *arg);
 	void (*watch)(void *arg); /* called once a second, and at the end; NULL: nothing to watch */
 	/* leaks: called while probes still fire; then the rows go to take(), and are not printed */
 	void (*end_begin)(void *arg);

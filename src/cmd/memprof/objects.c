@@ -18,7 +18,6 @@ static const struct runtime *const runtimes[] = {
 #define NRUNTIMES (sizeof(runtimes) / sizeof(runtimes[0]))
 
 /* A process may make classes without end: those that come then are printed as their addresses. */
-#define CLASSES_MAX 10000
 
 struct class
 {
@@ -159,6 +158,11 @@ static const struct class *class_find(const struct objects *o, uint64_t number)
 	return NULL;
 }
 
+bool class_is_known(const struct objects *o, uint64_t class)
+{
+	return class_find(o, class) != NULL;
+}
+
 void class_add(struct objects *o, uint64_t class, const char *name)
 {
 	if (class_find(o, class) || o->nclasses == CLASSES_MAX)
@@ -188,6 +192,18 @@ static void name_note(const dtrace_aggdata_t *row, void *arg)
 	free(text);
 }
 
+/* The last key of a row is its class. */
+static void row_note(const dtrace_aggdata_t *row, void *arg)
+{
+	if (row->dtada_nkeys == 3)
+		class_note(arg, (uint64_t)row->dtada_keys[2].dtd_value);
+}
+
+static void rows_end(void *arg)
+{
+	classes_ask(arg);
+}
+
 int objects_run(struct memprof *m)
 {
 	struct objects o = {.m = m};
@@ -210,6 +226,8 @@ int objects_run(struct memprof *m)
 	runtime = runtime_find(&o);
 	if (runtime->program_make(&o)) {
 		t.d = o.d.data;
+		t.row_note = runtime->has_class_objects ? row_note : NULL;
+		t.rows_end = rows_end;
 		status = session_run(m, &t);
 		if (runtime->end)
 			runtime->end(&o);
@@ -218,6 +236,7 @@ int objects_run(struct memprof *m)
 	for (size_t i = 0; i < o.nclasses; i++)
 		free(o.classes[i].name);
 	free(o.classes);
+	free(o.asked);
 	free(o.module);
 	strbuf_deinit(&o.d);
 	return status;

@@ -25,6 +25,9 @@ struct objects {
 	struct strbuf d;		  /* the program */
 	struct class *classes;
 	size_t nclasses;
+	/* Classes without a name for which the debugger was asked, and how many of them. */
+	uint64_t *asked;
+	size_t nasked, nanswered;
 };
 
 struct runtime {
@@ -36,11 +39,23 @@ struct runtime {
 	const char *const *functions;
 	/* Makes the program, o->d. False: it cannot be made for this process, which was said. */
 	bool (*program_make)(struct objects *o);
+	/* Classes are objects, whose names the debugger knows. */
+	bool has_class_objects;
 	/* Says at the end what rows do not show. May be NULL. */
 	void (*end)(struct objects *o);
 };
 
 extern const struct runtime runtime_ruby, runtime_python, runtime_php, runtime_perl;
 
+/* ---- objects_names.c */
+
+/* Notes a class of a row, whose name may not be known, and asks for the names of those. */
+void class_note(struct objects *o, uint64_t class);
+void classes_ask(struct objects *o);
+
+/* ---- objects.c */
+
+#define CLASSES_MAX 10000 /* whose names are kept */
+bool class_is_known(const struct objects *o, uint64_t class);
 /* Notes the name of a class. The first name that a class gets is kept. */
 void class_add(struct objects *o, uint64_t class, const char *name);

@@ -4,13 +4,12 @@
  *
  * A class that is built in has its name from the library's variables, which are read at once from a
  * process that runs, and told by one of -c when its program begins. Those of the program have it
- * from the interpreter's probe object-create, which new() fires before it has the object. Classes
- * of which no object was made by new() are printed as an address.
+ * from the debugger (objects_names.c), and, in the kernel, from the interpreter's probe
+ * object-create, which new() fires before it has the object. Others are printed as an address.
  *
  * Where the code is one that objects_ruby_code.c knows, all objects are seen in registers, by
  * probes that jump: the process itself keeps what is alive, by the place of its innermost frame
- * (lfile, lline). Only names of classes of the program go by way of the kernel. A program of -c is
- * held when its interpreter begins to take itself down.
+ * (lfile, lline). A program of -c is held when its interpreter begins to take itself down.
  *
  * Elsewhere the slots of plain objects (T_OBJECT) are seen where new() is about to call
  * initialize(), and where rb_obj_alloc() has made one for dup(), clone() or Marshal.load().
@@ -194,24 +193,21 @@ static void slots_add(struct objects *o)
 }
 
 /*
- * Adds, at a probe whose arg0 is a new object of any kind, what names its class, and, unless others
- * see it, the object.
+ * Adds, at a probe whose arg0 is a new object of any kind, what names its class, and the object, if
+ * it is a plain one.
  */
-static void new_object_add(struct objects *o, const char *probe, bool is_seen)
+static void new_object_add(struct objects *o, const char *probe)
 {
 	strbuf_addf(&o->d,
 		    "\n%s\n/arg0 > 4096 && !(arg0 & 7)/\n{\n"
 		    "\tthis->kind = *(uint64_t *)copyin(arg0, 8) & 0x1f;\n"
 		    "\tthis->class = *(uint64_t *)copyin(arg0 + 8, 8);\n}\n",
 		    probe);
-	if (!is_seen)
-		strbuf_addf(&o->d,
-			    "\n%s\n/this->kind == 1 && this->class/\n{\n"
-			    "\t@objects[lfile, lline, this->class] = %s;\n"
-			    "\t@hits = count();\n}\n",
-			    probe, o->m->is_created ? "sum(1)" : "live(arg0, 1)");
-	if (is_seen)
-		strbuf_addf(&o->d, "\n%s\n{\n\t@hits = sum(1);\n}\n", probe);
+	strbuf_addf(&o->d,
+		    "\n%s\n/this->kind == 1 && this->class/\n{\n"
+		    "\t@objects[lfile, lline, this->class] = %s;\n"
+		    "\t@hits = count();\n}\n",
+		    probe, o->m->is_created ? "sum(1)" : "live(arg0, 1)");
 	strbuf_addf(&o->d,
 		    "\n%s\n/this->class && self->is_named && !known[this->class]/\n{\n"
 		    "\t@names[this->class, self->name] = count();\n\tknown[this->class] = 1;\n}\n",
@@ -219,7 +215,7 @@ static void new_object_add(struct objects *o, const char *probe, bool is_seen)
 	strbuf_addf(&o->d, "\n%s\n{\n\tself->is_named = 0;\n\tself->name = 0;\n}\n", probe);
 }
 
-static void plain_add(struct objects *o, bool is_seen)
+static void plain_add(struct objects *o)
 {
 	bool has_create = false;
 	char probe[512];
@@ -231,10 +227,10 @@ static void plain_add(struct objects *o, bool is_seen)
 	if (o->has[INITIALIZE]) {
 		(void)snprintf(probe, sizeof(probe), "pid$target:%s:%s:entry", o->module,
 			       functions[INITIALIZE]);
-		new_object_add(o, probe, is_seen);
+		new_object_add(o, probe);
 	}
-	if (o->has[ALLOCATE] && !is_seen)
-		new_object_add(o, "memprof$target:::allocated", false);
+	if (o->has[ALLOCATE])
+		new_object_add(o, "memprof$target:::allocated");
 }
 
 /* The provider whose probes fire when functions have come back, however they end. */
@@ -289,7 +285,8 @@ static bool ruby_program_make(struct objects *o)
 		provider_add(o);
 		slots_add(o);
 	}
-	plain_add(o, is_own);
+	if (!is_own)
+		plain_add(o);
 	for (size_t i = STR_FREE; i <= ARY_FREE; i++)
 		if (!o->m->is_created && o->has[i])
 			strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tdead(arg0);\n}\n", o->module,
@@ -315,5 +312,6 @@ const struct runtime runtime_ruby = {
 	.name = "Ruby",
 	.functions = functions,
 	.program_make = ruby_program_make,
+	.has_class_objects = true,
 	.end = ruby_end,
 };

@@ -372,7 +372,7 @@ struct run {
 	struct rows before; /* with -i: what the report before has shown */
 	double started, reported;
 	uint64_t hits; /* of the last second */
-	double hits_at, watched_at;
+	double hits_at, watched_at, named_at;
 	bool was_free; /* a second ago no event cost a way into the kernel */
 	bool is_rate_told;
 	bool is_over; /* the process was too fast */
@@ -389,6 +389,29 @@ static int name_read(const dtrace_aggdata_t *row, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
+static int class_read(const dtrace_aggdata_t *row, void *arg)
+{
+	const struct tracing *t = arg;
+
+	if (strcmp(row->dtada_desc->dtagd_name, t->agg) == 0)
+		t->row_note(row, t->arg);
+	return DTRACE_AGGWALK_NEXT;
+}
+
+/* Reads the names of classes: those that probes have told, and then others. */
+static void names_read(const struct run *r)
+{
+	void *arg = (void *)r->t;
+
+	if (r->t->names && dtrace_aggregate_walk(r->m->dtp, name_read, arg) != 0)
+		library_fatal(r->m, "cannot read aggregations");
+	if (!r->t->row_note)
+		return;
+	if (dtrace_aggregate_walk(r->m->dtp, class_read, arg) != 0)
+		library_fatal(r->m, "cannot read aggregations");
+	r->t->rows_end(r->t->arg);
+}
+
 static void report_make(struct run *r)
 {
 	struct rows now;
@@ -399,8 +422,7 @@ static void report_make(struct run *r)
 				.seconds = at - (r->m->interval_s > 0 ? r->reported : r->started)};
 
 	rows_read(r->m, r->t->agg, &now);
-	if (r->t->names && dtrace_aggregate_walk(r->m->dtp, name_read, (void *)r->t) != 0)
-		library_fatal(r->m, "cannot read aggregations");
+	names_read(r);
 	if (r->t->take) {
 		r->t->take(&now, r->t->arg);
 		return;
@@ -573,6 +595,12 @@ static void events_consume(struct run *r)
 		r->t->watch(r->t->arg);
 		r->watched_at = clock_s();
 	}
+	if (r->t->row_note && clock_s() >= r->named_at + 1) {
+		if (dtrace_aggregate_snap(m->dtp) != 0)
+			library_fatal(m, "cannot read aggregations");
+		names_read(r);
+		r->named_at = clock_s();
+	}
 	if (!r->is_held && has_held(r)) {
 		r->is_held = true; /* its memory will not be there any more */
 		report_make(r);
@@ -637,6 +665,7 @@ int session_run(struct memprof *m, const struct tracing *t)
 	if (dtrace_proc_continue(m->dtp) != 0)
 		library_fatal(m, "cannot let the process run");
 	r.started = r.reported = r.hits_at = r.watched_at = clock_s();
+	r.named_at = r.started - 1; /* a process that ends soon has its names read, too */
 	while (!r.is_done)
 		events_consume(&r);
 	if (m->flame)

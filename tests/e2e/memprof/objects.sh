@@ -83,6 +83,43 @@ END
 	grep -qx '    200 same.rb:3:Plain' out && grep -qx '     30 same.rb:4:Plain' out && grep -qx '     40 same.rb:5:Plain' out || fail "alive in the process: other numbers"
 fi
 
+# names of the program's classes are read from the process, where no probe tells them
+if [ "$(uname -m)" = x86_64 ] && "$memprof" objects --show -c "$ruby test.rb" | grep -q 'uregs\[R_R'; then
+	cat >names.rb <<'END'
+module Shop
+  class Order; def initialize(n); @n = n; end; end
+  class Sale < Order; end
+end
+anonymous = Class.new { def initialize(n); @n = n; end }
+$kept = []
+sleep 0.1 until File.exist?(ARGV[0])
+300.times { |n| $kept << Shop::Order.new(n) }
+20.times { |n| $kept << Shop::Sale.new(n) }
+10.times { |n| $kept << anonymous.new(n) }
+5.times { |n| $kept << Shop::Order.new(n).extend(Comparable) }
+Late = Class.new(Shop::Order)
+7.times { |n| $kept << Late.new(n) }
+File.write(ARGV[0] + ".made", "")
+ARGV[1] ? (sleep 3; exit!) : sleep(60)
+END
+	named() {
+		grep -qx '    300 names.rb:8:Shop::Order' out && grep -qx '     20 names.rb:9:Shop::Sale' out && grep -qx '     10 names.rb:10:class 0x[0-9a-f]*' out && grep -qx '      5 names.rb:11:Shop::Order' out && grep -qx '      7 names.rb:13:Late' out
+	}
+	$ruby --disable-gems names.rb "$TMP/named" >/dev/null 2>&1 & names=$!
+	trap 'kill $names 2>/dev/null' EXIT
+	until grep -q libruby /proc/$names/maps || ! kill -0 $names; do sleep 0.02; done
+	"$memprof" objects -v -n 0 -p $names >out 2>err & tracer=$!
+	for i in $(seq 300); do grep -q "^SigCgt:.*[2367abef]..$" /proc/$tracer/status && break; sleep 0.1; done
+	for i in $(seq 300); do sleep 0.1; [ -e named ] || { kill -USR1 $tracer && is_reported && touch named; }; [ -e named.made ] && break; done
+	kill -TERM $tracer
+	wait $tracer && named || fail "names of classes"
+	kill $names
+	# an emulated machine's time stamp counter is none that a process may read
+	grep -q "itself, 0 by uprobes$\|time cannot be read in process" err || fail "names of classes cost probes in the kernel"
+	# one that ends at once, so that nobody holds it: they are read while it runs
+	"$memprof" objects -n 0 $ruby --disable-gems names.rb "$TMP/named" ends >out 2>err && named || fail "names of classes of a process that is gone"
+fi
+
 # one that runs already
 $ruby --disable-gems test.rb "$TMP/go" >/dev/null 2>&1 & victim=$!
 trap 'kill $victim 2>/dev/null' EXIT
