@@ -9,11 +9,13 @@ from tracing import PATIENCE, Target, Tracer, check, lines_of, report
 
 TMP, CC = os.environ["TMP"], os.environ.get("CC", "cc")
 THREADS = 3
+PLACE, SIZE = 0x200000000000, 1 << 16  # where a library is linked to be: far from the program, and from the other libraries
 MAIN = r"""
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #define OWN __attribute__((noinline, noclone, noipa))
@@ -50,7 +52,13 @@ int main(int argc, char **argv)
 			usleep(1500000); /* its probes are placed */
 			for (long i = 0; i < n; i++)
 				((void (*)(void))dlsym(lib, "late"))();
+			printf("%d ", (unsigned long)dlsym(lib, "late") - PLACE < SIZE);
 			dlclose(lib);
+		} else if (line[0] == 'b') { /* the library will be elsewhere */
+			if (mmap((void *)PLACE, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != (void *)PLACE)
+				return 9;
+		} else if (line[0] == 'u') {
+			munmap((void *)PLACE, SIZE);
 		} else if (line[0] == 'f') {
 			pid_t pid = fork();
 
@@ -144,12 +152,13 @@ def follow_check():
 
 
 def late_check():
-    """A library comes, goes, and comes again, while the region is near the program."""
+    """A library comes, goes, and comes again, while the region is near the program: far from all, near the C library, and far once more."""
     t = target()
     tracer = Tracer("auto", "pid$target:a.out:work:entry, pid$target:liblate.so:late:entry { @[probefunc] = count(); }", t.pid, "-Z")
-    for what in "c100", "l30", "c10", "l12":
-        check(f"late: {what}", t.call(what), 0)
-    check("late: what fires", lines_of(tracer.end()[0]), ["late 42", "work 110"])
+    for what in "c100", "l30", "b", "c10", "l12", "u", "l8":
+        check(f"late: {what}", t.ask(what), {"l30": ["1", "0"], "l12": ["0", "0"], "l8": ["1", "0"]}.get(what, ["0"]))
+    check("late: what fires", lines_of(tracer.end()[0]), ["late 50", "work 110"])
+    check("late: nothing was left out", "left out" in tracer.err, False)
     check("late: places", [counts for _, counts in tracer.places], [(1, 0, 0), (1, 0, 0)])
     check("late: it ends well", t.end(), 0)
 
@@ -157,8 +166,8 @@ def late_check():
 for name, text in (("main.c", MAIN), ("late.c", LATE)):
     with open(f"{TMP}/{name}", "w") as f:
         f.write(text)
-subprocess.run([CC, "-O1", "-fno-builtin", "-pie", "-fPIE", "-pthread", "-o", f"{TMP}/apart", f"{TMP}/main.c", "-ldl"], check=True)
-subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", f"{TMP}/liblate.so", f"{TMP}/late.c"], check=True)
+subprocess.run([CC, "-O1", "-fno-builtin", f"-DPLACE={PLACE}L", f"-DSIZE={SIZE}L", "-pie", "-fPIE", "-pthread", "-o", f"{TMP}/apart", f"{TMP}/main.c", "-ldl"], check=True)
+subprocess.run([CC, "-O1", "-shared", "-fPIC", f"-Wl,-Ttext-segment={PLACE:#x}", "-o", f"{TMP}/liblate.so", f"{TMP}/late.c"], check=True)
 share_check()
 end_check()
 follow_check()
