@@ -3,7 +3,7 @@
 
 A function of the program notes what it was asked for, and probes of malloc() in the C library, which fire many times elsewhere, read that note.
 """
-import os, signal, subprocess, sys, time
+import os, resource, signal, subprocess, sys, time
 
 from tracing import PATIENCE, Target, Tracer, check, lines_of, report
 
@@ -141,6 +141,29 @@ def end_check():
     check("it ends well", t.end(), 0)
 
 
+def size_of(t):
+    """Bytes of address space."""
+    with open(f"/proc/{t.pid}/statm") as f:
+        return int(f.read().split()[0]) * resource.getpagesize()
+
+
+def room_check():
+    """The process may not map as much as a mirror needs: the places of one part are uprobes."""
+    t = target()
+    before = size_of(t)
+    tracer = Tracer("auto", SCRIPT, t.pid)
+    both = size_of(t) - before  # the region and its mirror
+    tracer.end()
+    check("room: it ends well", t.end(), 0)
+    t = target()
+    resource.prlimit(t.pid, resource.RLIMIT_AS, (size_of(t) + both * 3 // 4,) * 2)
+    tracer = Tracer("auto", SCRIPT, t.pid)
+    check("no room: it is called", t.call("c100"), 0)
+    check("no room: what fires", lines_of(tracer.end()[0]), wanted(100))
+    check("no room: the reason", "too far from the others" in tracer.err or tracer.err, True)
+    check("no room: it ends well", t.end(), 0)
+
+
 def follow_check():
     """Children that are followed have data of their own in the region alone: the places of one part are uprobes, and with them all that share a variable."""
     t = target()
@@ -170,6 +193,7 @@ subprocess.run([CC, "-O1", "-fno-builtin", f"-DPLACE={PLACE}L", f"-DSIZE={SIZE}L
 subprocess.run([CC, "-O1", "-shared", "-fPIC", f"-Wl,-Ttext-segment={PLACE:#x}", "-o", f"{TMP}/liblate.so", f"{TMP}/late.c"], check=True)
 share_check()
 end_check()
+room_check()
 follow_check()
 late_check()
 sys.exit(report())
