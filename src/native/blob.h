@@ -254,16 +254,21 @@ static inline u32 plan_ncounter_blocks(u32 ncpus)
 
 #define BLOB_HASH_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
 
-/* Generated code computes it, too (gen.c). */
+/*
+ * Generated code computes it, too (gen.c). Only the upper bits of a product depend on all bits of
+ * what is multiplied, and tables are searched from the lower bits of the hash on: so the halves are
+ * exchanged, and the last word is multiplied once more.
+ */
 static inline u64 blob_key_hash(u64 cookie, const u64 *key, u32 nwords)
 {
 	u64 h = cookie;
 
 	for (u32 i = 0; i < nwords; i++) {
 		h = (h ^ key[i]) * BLOB_HASH_FACTOR;
-		h ^= h >> 32;
+		h = h >> 32 | h << 32;
 	}
-	return h;
+	h *= BLOB_HASH_FACTOR;
+	return h >> 32 | h << 32;
 }
 
 /*

@@ -86,10 +86,10 @@ void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords)
 	for (uint32_t i = 0; i < nwords; i++) {
 		x86_alu_load(&g->x, X86_XOR, RAX, on_stack(at + 8 * i));
 		x86_mul(&g->x, RAX, RDX);
-		x86_mov(&g->x, RCX, RAX);
-		x86_shift(&g->x, X86_SHR, RCX, 32);
-		x86_alu(&g->x, X86_XOR, RAX, RCX);
+		x86_shift(&g->x, X86_ROR, RAX, 32);
 	}
+	x86_mul(&g->x, RAX, RDX);
+	x86_shift(&g->x, X86_ROR, RAX, 32);
 }
 
 void ngen_thread_hash(struct ngen *g, enum x86_reg thread)

@@ -162,7 +162,7 @@ void ngen_call_rarely(struct ngen *g, enum blob_func func);
  * thread always has. Destroys rax and rcx.
  */
 void ngen_cpu_find(struct ngen *g);
-/* rax = blob_key_hash() of the words of a key on the stack; destroys rcx and rdx. */
+/* rax = blob_key_hash() of the words of a key on the stack; destroys rdx. */
 void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords);
 /* rax = blob_thread_hash() of a register's value */
 void ngen_thread_hash(struct ngen *g, enum x86_reg thread);

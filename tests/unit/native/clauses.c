@@ -249,6 +249,25 @@ static void test_first_slots(void)
 	nx_destroy(x);
 }
 
+#define NHIGH_KEYS 500u
+
+/* Keys that differ in their highest bits alone are spread over the table, too. */
+static void test_high_keys(void)
+{
+	struct nx *x = nx_of("pid1:a.out:f:return { @[arg1 << 48] = count(); }");
+	uint32_t nfound = 0;
+
+	for (uint64_t i = 0; i < NHIGH_KEYS; i++)
+		nx_fire(x, SITE_F_RETURN, 0, i);
+	for (uint64_t i = 0; i < NHIGH_KEYS; i++) {
+		uint64_t key = i << 48;
+
+		nfound += agg_get(x, 1, &key, 0) == 1;
+	}
+	is_int(nfound, NHIGH_KEYS, "all keys have found room");
+	nx_destroy(x);
+}
+
 struct entries {
 	uint64_t n, bytes, keys[4], addrs;
 	uint32_t pid;
@@ -625,6 +644,7 @@ int main(void)
 	test_keyless();
 	test_extremes();
 	test_first_slots();
+	test_high_keys();
 	test_live();
 	test_live_owned();
 	test_live_order();
