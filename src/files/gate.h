@@ -12,7 +12,8 @@
  *       found before it is opened (O_PATH), because opening a fifo or a device has effects, and
  *       because the owner may have put another file in its place meanwhile;
  *     - it is read, never mapped: its owner could truncate it, and reading the mapping would then
- *       be a SIGBUS;
+ *       be a SIGBUS (files/mapping.c maps one for a moment, without reading it, to learn which
+ *       inode mappings of it show);
  *     - no table of headers, no section and no string exceeds the limit that the caller gives,
  *       although a sparse file of a few kilobytes may claim tables of terabytes, nor do all
  *       sections together a multiple of it: thousands of them may be the same bytes;

@@ -5,17 +5,60 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "files/gate.h"
+
+/* Finds the inode that /proc shows for a mapping of this process. */
+static bool own_inode_find(taddr addr, struct file_inode *ret)
+{
+	CLEANUP(file) FILE *f = fopen("/proc/self/maps", "re");
+	CLEANUP(free) char *line = NULL;
+	unsigned int high, low;
+	taddr start, end;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &start, &end,
+			   &high, &low, &ret->ino) == 5 &&
+		    start <= addr && addr < end) {
+			ret->dev = makedev(high, low);
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Whether a mapping of the file shows this inode: layered file systems show another device there
+ * than in fstat(). A file that another process reads cannot be mapped here, and shows none.
+ */
+static bool file_shows(const struct gate_file *f, const struct file_inode *inode)
+{
+	void *p = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, gate_file_fd(f), 0);
+	struct file_inode shown;
+	bool is_same;
+
+	if (p == MAP_FAILED)
+		return false;
+	is_same = own_inode_find((taddr)(uintptr_t)p, &shown) && file_inode_equal(&shown, inode);
+	(void)munmap(p, 1);
+	return is_same;
+}
+
+static bool has_dev(const struct gate_file *f, const struct mapping *m)
+{
+	return gate_file_stat(f)->st_dev == m->inode.dev ||
+	       (m->inode.ino && file_shows(f, &m->inode));
+}
 
 /* Closes f unless it is the mapped file, and returns it, or NULL with errno. */
 static struct gate_file *file_check(struct gate_file *f, const struct mapping *m, bool needs_dev)
 {
 	const struct stat *st = f ? gate_file_stat(f) : NULL;
 
-	if (!f || ((!m->inode.ino || st->st_ino == m->inode.ino) &&
-		   (!needs_dev || st->st_dev == m->inode.dev)))
+	if (!f || ((!m->inode.ino || st->st_ino == m->inode.ino) && (!needs_dev || has_dev(f, m))))
 		return f;
 	gate_file_close(f);
 	errno = ESTALE;

@@ -14,8 +14,9 @@
  * A file that is found at the mapping's address or path may be another one: the process may have
  * mapped something else there meanwhile, or somebody replaced the file. It is taken for the mapped
  * file if its inode has the number that the mapping shows. The device is compared only where
- * another process's root directory is used than the mapping's own, because overlayfs and btrfs
- * show one device in /proc/PID/maps and another one in fstat(). A file that was deleted may have
+ * another process's root directory is used than the mapping's own. Since overlayfs and btrfs show
+ * one device in /proc/PID/maps and another one in fstat(), a file of another device is mapped here
+ * for a moment then, and compared by what that mapping shows. A file that was deleted may have
  * left its inode's number to another one; who remembers a mapping for long says since when, and a
  * file that has changed after that is refused.
  *

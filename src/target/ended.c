@@ -74,14 +74,15 @@ static struct mapping mapping_at(const char *path, uint64_t dev, uint64_t ino)
 /*
  * Whether nobody but root, or who traces, can say what is in the file. Of a file that anybody has
  * made, anything could become known for the processes of all users, and at the expense of the
- * session.
+ * session. dev: the device that a mapping of the file shows. Layered file systems show another one
+ * in fstat(), which is mounted nowhere.
  */
-static bool file_is_trusted(const struct ended *d, const struct gate_file *file)
+static bool file_is_trusted(const struct ended *d, const struct gate_file *file, uint64_t dev)
 {
 	const struct stat *st = gate_file_stat(file);
 
 	return (st->st_uid == 0 || st->st_uid == geteuid()) &&
-	       !(st->st_mode & (S_IWGRP | S_IWOTH)) && gate_is_dev_harmless(d->t.gate, st->st_dev);
+	       !(st->st_mode & (S_IWGRP | S_IWOTH)) && gate_is_dev_harmless(d->t.gate, dev);
 }
 
 static bool ended_mapping(const struct target *t, const struct proc_map *m, struct mapping *ret)
@@ -219,7 +220,7 @@ static bool file_map(struct ended *d, const struct target_ended_file *file)
 		return false;
 	d->nfiles++;
 	image_pin(f->image);
-	if (!f->image->opened || !file_is_trusted(d, f->image->opened))
+	if (!f->image->opened || !file_is_trusted(d, f->image->opened, file->dev))
 		return false;
 	f->file = gate_file_share(f->image->opened);
 	f->object = image_object(f->image, d->files->limit);
