@@ -111,24 +111,30 @@ static struct record *record_new(struct departed *d, uint64_t pid)
 	return r;
 }
 
-void departed_execed(struct departed *d, uint64_t pid)
+void departed_execed(struct departed *d, uint64_t pid, uint64_t time)
 {
 	struct record *r = pid ? record_find(d, pid) : NULL, old;
+	bool is_late, is_counted;
 
 	if (!r && pid)
 		r = record_new(d, pid);
 	if (!r)
 		return;
 	old = *r;
-	if (!old.wanted || old.has_libc)
+	/*
+	 * The news is late: a walk may have asked for the program that is executed. One like env
+	 * or setpriv is before it, whose C library is mapped.
+	 */
+	is_late = old.wanted && (!old.has_libc || time < old.wanted);
+	is_counted = !is_late || (old.has_libc && is_named(d->u, &old));
+	if (is_counted)
 		record_count(d, r);
 	record_free(d, r);
 	r->pid = pid;
-	if (!old.wanted || old.has_libc)
+	if (!is_late)
 		return;
-	/* the news is late */
 	r->wanted = old.wanted;
-	r->nbare = old.nbare;
+	r->nbare = is_counted ? 0 : old.nbare;
 	d->nwanted++;
 }
 

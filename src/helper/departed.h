@@ -26,8 +26,11 @@ struct ustacks;
 
 struct departed *departed_create(const struct ustacks *u); /* u outlives it */
 void departed_destroy(struct departed *d);		   /* NULL is allowed */
-/* The process executes a program; what it maps from now on is its. */
-void departed_execed(struct departed *d, uint64_t pid);
+/*
+ * The process executes a program; what it maps from now on is its. time: ns of CLOCK_MONOTONIC when
+ * it did, since the news may be late.
+ */
+void departed_execed(struct departed *d, uint64_t pid, uint64_t time);
 void departed_mapped(struct departed *d, uint64_t pid, const struct sym_map *m);
 /*
  * So many of its stacks, of the program that it executes now, were recorded before it was known

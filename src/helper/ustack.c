@@ -699,7 +699,7 @@ void ustacks_execed(struct ustacks *u, uint64_t pid, uint64_t time)
 {
 	ustacks_gone(u, pid, time); /* its stacks are those of the program before */
 	if (u)
-		departed_execed(u->departed, pid);
+		departed_execed(u->departed, pid, time);
 }
 
 /* Does a helper depend on whether a process has mapped the file? */

@@ -1,7 +1,8 @@
 # Stacks in a root directory that is made of layers (overlayfs), as containers and images of live systems have. A file is mapped there by a file
 # of a layer; fstat(), /proc/PID/maps and the kernel's structures show three devices for it. The first stack of a process of -c is whole, and
 # those of processes whose files another one has made known, in a session of root and in one without the right to open what a process maps. A process
-# during which dtrace does not run at all makes its files known, too: dtrace finds them by their paths when it has ended.
+# during which dtrace does not run at all makes its files known, too: dtrace finds them by their paths when it has ended, also if it has executed another
+# program before.
 command -v /usr/bin/python3 >/dev/null || exit 67
 unshare -m true 2>/dev/null || exit 67
 cd "$TMP" && mkdir base || exit 1
@@ -28,13 +29,13 @@ $1 $DTRACE -qn "$text" -c "/usr/bin/python3 known.py" >target 2>&1
 $1 $DTRACE -qn "$text" -c "/usr/bin/python3-copied known.py" >copied 2>&1
 $1 $DTRACE -qn "$text" -c "sh more.sh" >others 2>&1
 : >brief
-$1 $DTRACE -x switchrate=50ms -qn 'tick-20ms /!begun/ { begun = 1; printf("begun\n"); }
+$1 $DTRACE -qn 'tick-20ms /!begun/ { begun = 1; printf("begun\n"); }
     syscall::getppid:entry /execname == "python3-brief"/ { jstack(); printf("1\n\n"); }' >brief 2>&1 &
 dtrace=$!
 until grep -q begun brief || ! kill -0 $dtrace; do sleep 0.1; done
-i=$((40 * PATIENCE))
+i=$((4 * PATIENCE))
 while [ $i -gt 0 ] && ! grep -q known_here brief; do
-	kill -STOP $dtrace && /usr/bin/python3-brief known.py && kill -CONT $dtrace && sleep 0.25
+	kill -STOP $dtrace && env /usr/bin/python3-brief known.py && kill -CONT $dtrace && sleep 1.5
 	i=$((i - 1))
 done
 kill -TERM $dtrace && wait $dtrace
