@@ -79,7 +79,8 @@ static struct err *child_fill(struct inproc_child *c)
 	const struct ndata_hooks hooks = {.allows = child_allows,
 					  .is_alive = p->has_our_ids ? child_thread_is_alive : NULL,
 					  .ctx = c,
-					  .pid = (uint32_t)c->pid};
+					  .pid = (uint32_t)c->pid,
+					  .has_no_clock = p->no_clock};
 	struct err *e;
 
 	c->data_fd = patch_child_take_data(c->patch);

@@ -141,10 +141,11 @@ struct inproc {
 	VEC(struct inproc_child *) followed;
 	struct inproc_children counts;
 	char *why;
-	enum rt_state state;	/* of the session, as set last */
-	bool has_late_windows;	/* some were written after the first ones */
-	bool has_own_probes;	/* some probes are of this process, and not of its children */
-	bool has_our_ids;	/* threads have for themselves the ids that we have for them */
+	const char *no_clock;  /* why clauses there cannot note the time (static); NULL: they can */
+	enum rt_state state;   /* of the session, as set last */
+	bool has_late_windows; /* some were written after the first ones */
+	bool has_own_probes;   /* some probes are of this process, and not of its children */
+	bool has_our_ids;      /* threads have for themselves the ids that we have for them */
 	struct inproc_run *run; /* the open engine; NULL: there is none */
 	bool exits;		/* clauses there may call exit(), after which nothing is counted */
 	bool is_sampled;	/* filters ask sample() and what belongs to it */

@@ -27,8 +27,11 @@
 struct inproc *inproc_create(const struct inproc_opts *opts)
 {
 	struct inproc *p = xcalloc(1, sizeof(*p));
+	const char *why;
 
 	p->opts = *opts;
+	if (!ndata_clock_usable(&why))
+		p->no_clock = why;
 	return p;
 }
 
@@ -450,7 +453,8 @@ static struct err *data_fill(struct inproc *p, const struct layout *l)
 					  .is_alive = p->has_our_ids ? is_thread_alive : NULL,
 					  .site = p->opts.sites.site ? site_find : NULL,
 					  .ctx = p,
-					  .pid = (uint32_t)p->opts.pid};
+					  .pid = (uint32_t)p->opts.pid,
+					  .has_no_clock = p->no_clock};
 	size_t size = p->plan->size;
 	int fd = memfd_create("fathom", MFD_CLOEXEC);
 	uint8_t *map = MAP_FAILED;
@@ -534,13 +538,8 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 				  .stack_size = STUB_STACK_MAX + NATIVE_STACK_MAX,
 				  .wants_owner = !p->opts.is_early,
 				  .is_interrupted = p->opts.is_interrupted};
-	const char *why;
 	struct err *e;
 
-	if (!ndata_clock_usable(&why))
-		return err_code(err_new("time cannot be read in process %d: %s", (int)p->opts.pid,
-					why),
-				EDT_NOTSUP);
 	blocks_read(p);
 	if (clauses_have_sites(l, clauses))
 		frames_find(p);

@@ -632,5 +632,10 @@ bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t 
 			probes[one.nprobes] = u->probes[k];
 			probes[one.nprobes++].mask = &mask;
 		}
-	return native_takes(&one, l, ret_why);
+	if (!native_takes(&one, l, ret_why))
+		return false;
+	if (!p->no_clock || !native_needs_clock(&one, l))
+		return true;
+	*ret_why = p->no_clock;
+	return false;
 }

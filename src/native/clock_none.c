@@ -22,6 +22,6 @@ struct err *ndata_clock_correct(struct ndata *d)
 
 bool ndata_clock_usable(const char **ret_why)
 {
-	*ret_why = "the machine is not one for which that is known";
+	*ret_why = "it notes the time, which no process can read by itself here";
 	return false;
 }

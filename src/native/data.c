@@ -155,7 +155,7 @@ struct err *ndata_set_state(struct ndata *d, uint32_t state)
 {
 	struct err *e = NULL;
 
-	if (state == RT_STATE_ON && !d->clock.mult)
+	if (state == RT_STATE_ON && !d->clock.mult && !d->hooks.has_no_clock)
 		e = clock_start(d);
 	return e ? e : ndata_write_byte(d, offsetof(struct blob_data, state), (uint8_t)state);
 }

@@ -71,6 +71,8 @@ struct ndata_hooks {
 	const struct ndata_site *(*site)(void *ctx, uint64_t code, uint64_t at, bool is_new);
 	void *ctx;
 	uint32_t pid; /* of the process, as the session numbers it: whose addresses live() has */
+	/* No clause notes the time there, so no clock is set (ndata_clock_usable() is false). */
+	bool has_no_clock;
 };
 
 /*
@@ -99,10 +101,11 @@ MUST_CHECK struct err *ndata_state(struct ndata *d, uint32_t *ret_state);
 
 /*
  * Whether CLOCK_MONOTONIC can be computed from the time stamp counter on this machine: the kernel
- * does so itself, and the counter runs evenly. Else *ret_why: a phrase.
+ * does so itself, and the counter runs evenly. Else *ret_why says why a clause that notes the time
+ * cannot run in a process, as that of native_takes() (static).
  */
 bool ndata_clock_usable(const char **ret_why);
-/* Compares the clock in the process with CLOCK_MONOTONIC, and corrects it. */
+/* Compares the clock in the process, if it has one, with CLOCK_MONOTONIC, and corrects it. */
 MUST_CHECK struct err *ndata_clock_correct(struct ndata *d);
 
 /* ---- records --------------------------------------------------------------------------------- */

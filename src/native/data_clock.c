@@ -114,6 +114,8 @@ struct err *ndata_clock_correct(struct ndata *d)
 	uint8_t number = (uint8_t)(d->clock_number + 1);
 	struct err *e;
 
+	if (d->hooks.has_no_clock)
+		return NULL;
 	if (ahead < -BEHIND_NS)
 		clock = clock_through(now.tsc, now.ns, mult);
 	else
@@ -165,14 +167,14 @@ bool ndata_clock_usable(const char **ret_why)
 	char line[8192];
 	bool is_tsc = false;
 
-	*ret_why = "the kernel's clock is not the processor's time stamp counter";
+	*ret_why = "it notes the time, and the kernel's clock is not the time stamp counter";
 	if (!line_find(SOURCE_PATH, "", line, sizeof(line)))
 		return false;
 	for (uint32_t i = 0; i < ARRAY_LEN(sources); i++)
 		is_tsc |= strcmp(line, sources[i]) == 0;
 	if (!is_tsc)
 		return false;
-	*ret_why = "the processor's time stamp counter does not run evenly";
+	*ret_why = "it notes the time, and the time stamp counter does not run evenly";
 	return line_find("/proc/cpuinfo", "flags", line, sizeof(line)) &&
 	       words_have(line, "constant_tsc") && words_have(line, "nonstop_tsc");
 }

@@ -63,6 +63,12 @@ struct native_frame {
  * the clauses themselves say is considered, and native_compile() may still refuse the unit.
  */
 bool native_takes(const struct unit *u, const struct layout *l, const char **ret_why);
+/*
+ * Whether the unit's clauses note the time where they run: they read it, make records, may fault,
+ * or call live() or dead(). Where ndata_clock_usable() is false (native/data.h), these cannot run
+ * in the process.
+ */
+bool native_needs_clock(const struct unit *u, const struct layout *l);
 
 /*
  * Which registers of the site's thread the clauses of a probe (an index in u->probes) read. The

@@ -172,6 +172,29 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 	n->rec_size = MAX(n->rec_size, own.rec_size);
 }
 
+/* Entries of live() have times, also those that it puts in order; dead() takes them out. */
+static bool clause_has_entries(const struct prog_clause *c)
+{
+	bool has_some = false;
+
+	for (uint32_t i = 0; i < c->nacts; i++)
+		has_some |= c->acts[i].kind == ACT_DEAD ||
+			    (c->acts[i].kind == ACT_AGG && c->acts[i].agg->func == AGGFUNC_LIVE);
+	return has_some;
+}
+
+bool native_needs_clock(const struct unit *u, const struct layout *l)
+{
+	struct ngen_needs n = {0};
+	bool has_entries = false;
+
+	for (uint32_t i = 0; i < u->nclauses; i++) {
+		ngen_needs(&n, l, u->clauses[i].layout);
+		has_entries |= clause_has_entries(u->clauses[i].layout->clause);
+	}
+	return n.time || has_entries;
+}
+
 static bool difo_samples(const struct difo *d)
 {
 	for (uint32_t i = 0; i < d->code_len; i++)

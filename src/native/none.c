@@ -8,6 +8,11 @@ bool native_takes(const struct unit *u, const struct layout *l, const char **ret
 	return false;
 }
 
+bool native_needs_clock(const struct unit *u, const struct layout *l)
+{
+	return true;
+}
+
 struct native_reads native_reads_of(const struct unit *u, uint32_t probe)
 {
 	return (struct native_reads){0};
