@@ -768,12 +768,13 @@ static void test_perf_own(void)
 	ok(!e && zeros >= 0, "attach a clock");
 	err_destroy(e);
 	while (!in_kernel && !is_shown && time(NULL) < end) {
-		const struct rt_rec *rec;
+		const struct rt_rec *rec =
+			read(zeros, buf, sizeof(buf)) > 0 ? gx_record(x, NULL) : NULL;
 
-		while (read(zeros, buf, sizeof(buf)) > 0 && (rec = gx_record(x, NULL))) {
-			is_shown |= field_int(x, rec, 0, 0) != 0;
-			in_kernel |= !field_int(x, rec, 0, 0) && !field_int(x, rec, 1, 0);
-		}
+		if (!rec)
+			continue;
+		is_shown = field_int(x, rec, 0, 0) != 0;
+		in_kernel = !is_shown && !field_int(x, rec, 1, 0);
 	}
 	ok(in_kernel && !is_shown, "the address in the kernel is 0");
 	if (link >= 0)
