@@ -41,6 +41,7 @@ int main(void)
 """
 FILE = f"{TMP}/uneven"
 N = 2000
+FOLLOWS = tuple(int(x) for x in os.uname().release.split("-")[0].split(".")[:2]) >= (6, 10)
 WHY = {"clock": "it notes the time, and the kernel's clock is not the time stamp counter",
        "counter": "it notes the time, and the time stamp counter does not run evenly"}
 
@@ -74,7 +75,8 @@ def run_all(why):
     both, entry, ret = "pid$target:uneven:work:entry,pid$target:uneven:other:entry", "pid$target:uneven:work:entry", "pid$target:uneven:work:return"
     run(f"{why} count", f"{both} {{ @[probefunc] = count(); @s = sum(arg0); @q = max(arg0); }}", (2, 0, 0),
         f"other {N} work {N} {N * (N + 1)} {N}", None)
-    run(f"{why} children", f"{both} {{ @[probefunc] = count(); }}", (2, 0, 0), f"other {2 * N} work {2 * N}", None, "-x", "follow=fork")
+    if FOLLOWS:
+        run(f"{why} children", f"{both} {{ @[probefunc] = count(); }}", (2, 0, 0), f"other {2 * N} work {2 * N}", None, "-x", "follow=fork")
     run(f"{why} time", f"{entry} {{ @ = count(); @t = max(timestamp > 0); }}", (0, 0, 1), f"{N} 1", WHY[why])
     run(f"{why} variable", f"{entry} {{ self->t = timestamp; }} {ret} /self->t/ {{ @[timestamp >= self->t] = count(); }}", (0, 0, 2), f"1 {N}", None)
     run(f"{why} record", f"{entry} /arg0 == 7/ {{ trace(arg0); }}", (0, 0, 1), "7", WHY[why])
@@ -84,6 +86,8 @@ def run_all(why):
         "24 bytes in 3 objects", WHY[why])
 
 
+if not FOLLOWS:
+    print("skip: children: option follow needs Linux 6.10")
 subprocess.run(["cc", "-O1", "-o", FILE, "-x", "c", "-"], input=SOURCE, text=True, check=True)
 with open("/proc/cpuinfo") as f:
     cpus = f.read()
