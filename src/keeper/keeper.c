@@ -356,15 +356,26 @@ struct err *keeper_stopped_map(struct keeper *k, int procs_fd)
 	return request_make(k, KEEPER_STOPPED_MAP, procs_fd, procs_fd);
 }
 
-struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd, int journal_fd, int region_fd)
+/* Passes an id, and three descriptors. */
+static struct err *process_send(struct keeper *k, enum keeper_op op, uint64_t id, const int fds[3])
 {
 	if (k->is_given_up)
 		return keeper_gone_err(k);
-	k->area->op = KEEPER_PATCHED;
+	k->area->op = op;
 	k->area->offsets[0] = id;
-	if (!request_do(k, (int[]){mem_fd, journal_fd, region_fd}, 3))
+	if (!request_do(k, fds, 3))
 		return keeper_gone_err(k);
 	return k->area->sys ? step_refused_err(k->area->step, k->area->sys) : NULL;
+}
+
+struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd, int journal_fd, int region_fd)
+{
+	return process_send(k, KEEPER_PATCHED, id, (int[]){mem_fd, journal_fd, region_fd});
+}
+
+struct err *keeper_owned(struct keeper *k, uint64_t id, int pidfd, int events_fd, int procs_fd)
+{
+	return process_send(k, KEEPER_OWNED, id, (int[]){pidfd, events_fd, procs_fd});
 }
 
 /* Passes an id, and no descriptor; nothing can be wrong with that. */
@@ -382,10 +393,9 @@ struct err *keeper_unpatched(struct keeper *k, uint64_t id)
 	return id_send(k, KEEPER_UNPATCHED, id);
 }
 
-struct err *keeper_owned(struct keeper *k, uint64_t id, int pidfd, int twins_fd)
+struct err *keeper_owner_words(struct keeper *k, uint64_t id)
 {
-	k->area->offsets[0] = id;
-	return request_make(k, KEEPER_OWNED, pidfd, twins_fd);
+	return id_send(k, KEEPER_OWNER_WORDS, id);
 }
 
 struct err *keeper_disowned(struct keeper *k, uint64_t id)

@@ -15,6 +15,8 @@
  *     one event after the other): a session with many of them ends, and the keeper detaches them;
  *   - knows the processes into which the tracer has written jumps (windows.h), and takes these back
  *     when the tracer has ended and has left some;
+ *   - lets processes go on that the tracer's programs have stopped, where the tracer may be kept
+ *     from that: it is stopped itself, or nobody reads its output (owned.h, spared.h);
  *   - blocks all signals, belongs to no terminal and to no process group that one could kill
  *     together with the tracer, and has another name than the tracer ("killall -9 dtrace");
  *   - ends when the tracer ends, in whatever way, or when the tracer tells it to. It detaches the
@@ -120,12 +122,18 @@ MUST_CHECK struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd,
 				      int region_fd);
 MUST_CHECK struct err *keeper_unpatched(struct keeper *k, uint64_t id);
 /*
- * Names a process whose makers of twins a program of the tracer's stops, and the map in which it
- * counts them (patch/owner.c): if the tracer dies, the keeper sends SIGCONT to the process if the
- * count is not 0, unless keeper_disowned() was called. So a process that its user has stopped stays
- * stopped. At most 256 processes; the descriptors stay the caller's.
+ * Names a process of keeper_patched() whose makers of twins a program of the tracer's stops: the
+ * ring buffer with the events of that program, which the keeper reads, and the map with the process
+ * (patch/owner.c). Whatever the tracer does meanwhile, and also when it has ended, the keeper takes
+ * away the owner words when there is a twin, empties that map, and sends SIGCONT to the process
+ * once for each event; so a process that its user has stopped stays stopped. At most 256 processes;
+ * the descriptors stay the caller's.
  */
-MUST_CHECK struct err *keeper_owned(struct keeper *k, uint64_t id, int pidfd, int twins_fd);
+MUST_CHECK struct err *keeper_owned(struct keeper *k, uint64_t id, int pidfd, int events_fd,
+				    int procs_fd);
+/* Has the owner words made what the journal says (struct windows_owner), if there is no twin. */
+MUST_CHECK struct err *keeper_owner_words(struct keeper *k, uint64_t id);
+/* Makers are not stopped any more: who still is goes on before the return. */
 MUST_CHECK struct err *keeper_disowned(struct keeper *k, uint64_t id);
 /* Closes the links that were made for the process. waits: returns only when they are closed. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);

@@ -28,7 +28,8 @@ enum keeper_op {
 	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
 	KEEPER_FENCE,	    /* the first is the link of the fence: held until all uprobes are off */
 	KEEPER_PATCHED,	    /* descriptors of a process with windows, id in offsets[0] */
-	KEEPER_OWNED,	    /* a pidfd and the map of twins, id in offsets[0] */
+	KEEPER_OWNED,	    /* the descriptors of keeper_owned(), id in offsets[0] */
+	KEEPER_OWNER_WORDS, /* passes no descriptors: the journal has others, or another pointer */
 	KEEPER_DISOWNED,  /* passes no descriptors: no maker of that process is stopped any more */
 	KEEPER_UNPATCHED, /* passes no descriptors: that process has none any more */
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */

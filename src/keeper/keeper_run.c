@@ -226,7 +226,6 @@ struct stopped {
 	int fds[KEEPER_STOPPED_MAX]; /* pidfds */
 	uint32_t n;
 	int map; /* MAP_WATCHED (stopped.h); -1: there is none */
-	struct owned owned;
 };
 
 /* Takes over the pidfd of a stopped process; the answer is EUSERS if there are too many. */
@@ -240,16 +239,13 @@ static void stopped_take(struct stopped *s, struct keeper_area *a, int *fd)
 
 static void close_links(const struct stopped *s, int self)
 {
-	int own[OWNED_MAX * 2 + 2] = {self, s->map};
-
-	descriptors_close(s->fds, s->n, own, owned_list_fds(&s->owned, own, 2));
+	descriptors_close(s->fds, s->n, (int[]){self, s->map}, 2);
 }
 
 static void stopped_resume(const struct stopped *s)
 {
 	if (s->map >= 0)
 		stopped_map_release(s->map);
-	owned_resume(&s->owned);
 	for (uint32_t i = 0; i < s->n; i++)
 		/* fails if the process has ended */
 		(void)syscall(SYS_pidfd_send_signal, s->fds[i], SIGCONT, NULL, 0);
@@ -268,7 +264,7 @@ static void stopped_release(const struct stopped *s)
 	struct pollfd end = {.fd = -1, .events = POLLIN};
 	pid_t clone = -1;
 
-	if (!s->n && s->map < 0 && !s->owned.n)
+	if (!s->n && s->map < 0)
 		return;
 	end.fd = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
 	if (end.fd >= 0)
@@ -322,7 +318,7 @@ static bool request_receive(int sock, int ret_fds[KEEPER_FDS])
  * the tracer, which waits for the keeper's end, does not wait for the kernel. The clone waits until
  * the keeper has ended: the kernel detaches with the last copy, which must not be the keeper's.
  */
-static NORETURN void end_late(struct patched *p)
+static NORETURN void end_late(struct owned *o, struct patched *p)
 {
 	int self = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
 	struct pollfd end = {.fd = self, .events = POLLIN};
@@ -333,6 +329,7 @@ static NORETURN void end_late(struct patched *p)
 	if (clone == 0 && self >= 0)
 		while (poll(&end, 1, -1) < 0 && errno == EINTR)
 			;
+	owned_release(o, p);
 	patched_undo(p); /* what the tracer could not take back */
 	_exit(0);
 }
@@ -352,13 +349,13 @@ static void patched_take(struct patched *p, struct keeper_area *a, int fds[KEEPE
 static void owned_take(struct owned *o, struct keeper_area *a, int fds[KEEPER_FDS])
 {
 	a->step = UPROBE_OWNED;
-	a->sys = owned_add(o, a->offsets[0], fds[0], fds[1]) ? 0 : EUSERS;
-	for (int i = 0; i < 2 && !a->sys; i++)
+	a->sys = fds[2] < 0 ? EMFILE : owned_add(o, a->offsets[0], fds);
+	for (int i = 0; i < KEEPER_FDS && !a->sys; i++)
 		(void)fd_take(&fds[i]);
 }
 
 static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
-			  struct spared *spared, struct patched *p)
+			  struct spared *spared, struct owned *owned, struct patched *p)
 {
 	uint32_t n = 0; /* offsets to be swept after the answer */
 	bool is_there;
@@ -367,13 +364,15 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 	if (!request_receive(sock, fds))
 		return false;
 	if (area->op == KEEPER_DETACH_ELSEWHERE)
-		end_late(p);
+		end_late(owned, p);
 	if (area->op == KEEPER_DROP) {
 		do_drop(area);
 	} else if (area->op == KEEPER_UNPATCHED) {
 		patched_drop(p, area->offsets[0]);
 	} else if (area->op == KEEPER_DISOWNED) {
-		owned_drop(&s->owned, area->offsets[0]);
+		owned_drop(owned, p, area->offsets[0]);
+	} else if (area->op == KEEPER_OWNER_WORDS) {
+		owned_write(owned, p, area->offsets[0]);
 	} else if (area->op == KEEPER_PATCHED) {
 		patched_take(p, area, fds);
 	} else if (fds[1] < 0) { /* the keeper has no room for the descriptors */
@@ -382,7 +381,7 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 	} else if (area->op == KEEPER_STOPPED) {
 		stopped_take(s, area, &fds[0]);
 	} else if (area->op == KEEPER_OWNED) {
-		owned_take(&s->owned, area, fds);
+		owned_take(owned, area, fds);
 	} else if (area->op == KEEPER_SPARED) {
 		spared_take(spared, area, fds);
 	} else if (area->op == KEEPER_STOPPED_MAP) {
@@ -426,7 +425,9 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN},
 			       {.fd = parent_fd, .events = POLLIN},
+			       {.fd = -1, .events = POLLIN},
 			       {.fd = -1, .events = POLLIN}};
+	static struct owned owned = {.poll_fd = -1};
 	static struct stopped stopped = {.map = -1};
 	struct spared spared = {.events = -1};
 	static struct patched patched;
@@ -439,9 +440,12 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 		int n;
 
 		fds[2].fd = spared.due ? -1 : spared.events;
+		fds[3].fd = owned.poll_fd;
 		n = poll(fds, ARRAY_LEN(fds), spared_timeout(&spared, warm.is_on ? WARM_MS : -1));
 		if (n < 0 && errno != EINTR)
 			break;
+		if (n > 0 && fds[3].revents)
+			owned_look(&owned, &patched);
 		spared_look(&spared, n > 0 && fds[2].revents);
 		if (n <= 0 && !warm.is_on)
 			continue;
@@ -454,9 +458,11 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 		/* the tracer has ended; a process it forked may hold the socket */
 		if (fds[1].revents)
 			break;
-		if (fds[0].revents && !request_serve(area, sock, &stopped, &spared, &patched))
+		if (fds[0].revents &&
+		    !request_serve(area, sock, &stopped, &spared, &owned, &patched))
 			break;
 	}
+	owned_release(&owned, &patched);
 	patched_undo(&patched); /* none, if the tracer has ended in order */
 	if (!area->is_done)
 		stopped_release(&stopped);

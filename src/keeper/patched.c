@@ -20,6 +20,14 @@ bool patched_add(struct patched *p, uint64_t id, int mem_fd, int journal_fd, int
 	return true;
 }
 
+const struct patched_process *patched_find(const struct patched *p, uint64_t id)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->list[i].id == id)
+			return &p->list[i];
+	return NULL;
+}
+
 static void process_close(const struct patched_process *x)
 {
 	(void)close(x->mem_fd);

@@ -22,5 +22,7 @@ struct patched {
 
 /* Takes the descriptors over; false: there are too many processes. */
 bool patched_add(struct patched *p, uint64_t id, int mem_fd, int journal_fd, int region_fd);
+/* NULL: it has no windows. */
+const struct patched_process *patched_find(const struct patched *p, uint64_t id);
 void patched_drop(struct patched *p, uint64_t id);
 void patched_undo(struct patched *p);

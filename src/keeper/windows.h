@@ -36,6 +36,18 @@ struct windows_range {
 	taddr lo, hi;
 };
 
+/*
+ * The owner thread of the process (patch/owner.c): the thread pointer that its words have; 0: none.
+ * The keeper writes it there, and the keeper or the tracer takes it away.
+ */
+struct windows_owner {
+	taddr pointer;
+	uint32_t nwords; /* is raised when the address is filled */
+	taddr words[WINDOWS_OWN_MAX];
+	bool is_ended;	 /* by the keeper, because a second task has the thread pointer */
+	bool is_resumed; /* by the tracer, after that: the keeper has not answered */
+};
+
 struct windows_journal {
 	uint64_t id;
 	/* in memory that no other process shares: children can write to what is at region */
@@ -49,6 +61,7 @@ struct windows_journal {
 	uint32_t nfollowed; /* children whose windows fire */
 	uint32_t nown;	    /* is raised when the row is filled */
 	struct windows_range own[WINDOWS_OWN_MAX];
+	struct windows_owner owner;
 	uint32_t nrows;
 	struct window_row rows[];
 };

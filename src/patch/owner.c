@@ -8,7 +8,9 @@
  * with one of them that a program may go unknowingly: clone() with CLONE_VM, and without
  * CLONE_SETTLS. A program in the kernel (prog_watch_twin() of rt/watch.c) counts these, and stops
  * the maker. While it stands, the new thread alone has the thread pointer, also where it is between
- * the comparison and the increment; the owner words become 0, and the maker goes on.
+ * the comparison and the increment; the owner words become 0, and the maker goes on. The keeper
+ * does that, also while we wait for who reads our output, or are stopped ourselves
+ * (keeper/owned.h).
  *
  * An owner is for good: another one could not begin to count in the same words before the first one
  * has left a stub in which it may be.
@@ -44,9 +46,9 @@ struct candidate {
 struct owner {
 	struct proc_id id;
 	struct keeper *keeper;
-	uint64_t keeper_id;
 	int fds[MAP_NCLASSES], prog_fd, link_fd;
-	bool stops; /* makers are stopped */
+	bool stops;	 /* makers are stopped */
+	bool is_written; /* the words of the journal have its pointer */
 	VEC(struct candidate) candidates;
 	uint64_t choose_at; /* 0: threads are not compared yet */
 	taddr pointer;	    /* of the owner; 0: there is none */
@@ -76,8 +78,16 @@ static struct err *maps_create(struct owner *o)
 	const struct map_spec process =
 		{BPF_MAP_TYPE_HASH, "owner_process", 4, sizeof(struct rt_watched), 1, .flags = 0};
 	const struct map_spec twins = {BPF_MAP_TYPE_ARRAY, "owner_twins", 4, 8, 1, .flags = 0};
+	const struct map_spec events = {BPF_MAP_TYPE_RINGBUF,
+					"owner_events",
+					0,
+					0,
+					(uint32_t)sysconf(_SC_PAGESIZE),
+					.flags = 0};
 	struct err *e = map_create(&process, &o->fds[MAP_WATCHED]);
 
+	if (!e)
+		e = map_create(&events, &o->fds[MAP_WATCH_EVENTS]);
 	return e ? e : map_create(&twins, &o->fds[MAP_WATCH_LOST]);
 }
 
@@ -121,21 +131,33 @@ static void program_await(void)
 	(void)nanosleep(&(struct timespec){.tv_nsec = PROGRAM_NS}, NULL);
 }
 
-/* Nobody is stopped any more, and who is goes on. */
-static void makers_free(struct owner *o)
+/* The keeper does not answer: it was killed, or nobody waits for it any more. */
+static void maker_resume(const struct owner *o, struct windows_owner *w)
 {
-	(void)process_set(o, 0);
-	program_await();
-	if (has_twins(o))
-		proc_id_resume(&o->id);
-	o->stops = false;
-	err_destroy(keeper_disowned(o->keeper, o->keeper_id)); /* the keeper is gone */
+	if (!has_twins(o) || __atomic_load_n(&w->is_ended, __ATOMIC_ACQUIRE))
+		return;
+	proc_id_resume(&o->id);
+	__atomic_store_n(&w->is_resumed, true, __ATOMIC_RELEASE);
 }
 
-static void owner_free(struct owner *o)
+/* Nobody is stopped any more, and who is goes on. The words are 0. */
+static void makers_free(const struct patch *p, struct owner *o)
+{
+	struct err *e;
+
+	(void)process_set(o, 0);
+	program_await();
+	e = keeper_disowned(o->keeper, p->journal->id);
+	if (e)
+		maker_resume(o, &p->journal->owner);
+	err_destroy(e);
+	o->stops = false;
+}
+
+static void owner_free(const struct patch *p, struct owner *o)
 {
 	if (o->stops)
-		makers_free(o);
+		makers_free(p, o);
 	if (o->link_fd >= 0)
 		(void)close(o->link_fd);
 	if (o->prog_fd >= 0)
@@ -148,11 +170,17 @@ static void owner_free(struct owner *o)
 	free(o);
 }
 
+/* The maker of a twin stands still until the words are 0. */
 void owner_destroy(struct patch *p)
 {
-	if (p->owner)
-		owner_free(p->owner);
+	struct owner *o = p->owner;
+
+	if (!o)
+		return;
 	p->owner = NULL;
+	if (o->stops)
+		owner_write(p);
+	owner_free(p, o);
 }
 
 void owner_create(struct patch *p)
@@ -167,12 +195,11 @@ void owner_create(struct patch *p)
 	memset(o->fds, 0xff, sizeof(o->fds));
 	o->prog_fd = o->link_fd = o->id.pidfd = -1;
 	o->keeper = p->keeper;
-	o->keeper_id = p->journal->id;
 	e = proc_id_open(p->pid, &o->id);
 	if (!e)
 		e = program_start(o);
 	if (e)
-		owner_free(o);
+		owner_free(p, o);
 	else
 		p->owner = o;
 	err_destroy(e); /* all threads count with a lock */
@@ -284,16 +311,64 @@ taddr patch_owner_addr(taddr switch_addr)
 	return switch_addr - switch_addr % PATCH_PAGE + OWNER_AT;
 }
 
-/* What a process has unmapped, or that it has ended, is no error: nobody counts there. */
-void owner_write(const struct patch *p)
+/* Adds the words of mirrors that are new; false: there are none. */
+static bool words_add(const struct patch *p)
 {
-	taddr word = patch_has_owner(p) && p->is_on ? p->owner->pointer : 0;
+	struct windows_owner *w = &p->journal->owner;
+	bool any = false;
+
+	_Static_assert(WINDOWS_OWN_MAX > PATCH_MIRRORS_MAX, "the region, and mirrors");
+	for (uint32_t i = 0; i <= p->nmirrors; i++) {
+		taddr at = patch_owner_addr(mirrors_switch_addr(p, i));
+		bool is_known = false;
+
+		for (uint32_t k = 0; k < w->nwords && !is_known; k++)
+			is_known = w->words[k] == at;
+		if (is_known)
+			continue;
+		w->words[w->nwords] = at;
+		__atomic_store_n(&w->nwords, w->nwords + 1, __ATOMIC_RELEASE);
+		any = true;
+	}
+	return any;
+}
+
+/* What a process has unmapped, or that it has ended, is no error: nobody counts there. */
+static void words_clear(const struct patch *p)
+{
+	const struct windows_owner *w = &p->journal->owner;
+	taddr zero = 0;
 
 	if (!windows_is_there(p->journal, p->mem_fd))
 		return;
-	for (uint32_t i = 0; i <= p->nmirrors; i++)
-		(void)!pwrite(p->mem_fd, &word, sizeof(word),
-			      (off_t)patch_owner_addr(mirrors_switch_addr(p, i)));
+	for (uint32_t i = 0; i < w->nwords; i++)
+		(void)!pwrite(p->mem_fd, &zero, sizeof(zero), (off_t)w->words[i]);
+}
+
+/* The keeper writes the pointer, and nothing when it has seen a twin. */
+static void words_write(const struct patch *p)
+{
+	struct owner *o = p->owner;
+	struct err *e;
+
+	if (!words_add(p) && o->is_written)
+		return;
+	__atomic_store_n(&p->journal->owner.pointer, o->pointer, __ATOMIC_SEQ_CST);
+	e = keeper_owner_words(o->keeper, p->journal->id);
+	o->is_written = !e;
+	err_destroy(e); /* all threads count with a lock, unless the keeper does it later */
+}
+
+void owner_write(const struct patch *p)
+{
+	if (patch_has_owner(p) && p->is_on) {
+		words_write(p);
+		return;
+	}
+	if (p->owner)
+		p->owner->is_written = false;
+	__atomic_store_n(&p->journal->owner.pointer, 0, __ATOMIC_SEQ_CST);
+	words_clear(p);
 }
 
 bool patch_has_owner(const struct patch *p)
@@ -308,7 +383,8 @@ bool patch_has_owner(const struct patch *p)
 static void owner_begin(struct patch *p)
 {
 	struct owner *o = p->owner;
-	struct err *e = keeper_owned(o->keeper, o->keeper_id, o->id.pidfd, o->fds[MAP_WATCH_LOST]);
+	struct err *e = keeper_owned(o->keeper, p->journal->id, o->id.pidfd,
+				     o->fds[MAP_WATCH_EVENTS], o->fds[MAP_WATCHED]);
 	int sys = e ? 0 : process_set(o, RT_WATCHED_STOPS);
 
 	o->stops = !e;
@@ -321,16 +397,6 @@ static void owner_begin(struct patch *p)
 	err_destroy(e); /* all threads count with a lock */
 }
 
-/* The maker of a twin stands still until the words are 0. */
-static void owner_end(struct patch *p)
-{
-	struct owner *o = p->owner;
-
-	p->owner = NULL;
-	owner_write(p);
-	owner_free(o);
-}
-
 void owner_switch(struct patch *p)
 {
 	if (!p->owner)
@@ -340,7 +406,7 @@ void owner_switch(struct patch *p)
 			owner_begin(p);
 	} else if (p->owner->stops) {
 		owner_write(p);
-		makers_free(p->owner);
+		makers_free(p, p->owner);
 	}
 }
 
@@ -355,5 +421,5 @@ void patch_owner_tend(struct patch *p)
 	else if (!o->stops && p->is_on)
 		owner_switch(p);
 	else if (has_twins(o))
-		owner_end(p);
+		owner_destroy(p);
 }

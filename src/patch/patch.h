@@ -187,8 +187,8 @@ void patch_gate_free(struct patch *p, taddr gate);
  */
 taddr patch_owner_addr(taddr switch_addr);
 /*
- * Chooses the owner when it is time, and takes its word away from it. To be called often: a thread
- * that makes another one with its own thread pointer stands still until then.
+ * Chooses the owner when it is time, and finds that there is none any more. A thread that makes
+ * another one with its own thread pointer waits for the keeper only.
  */
 void patch_owner_tend(struct patch *p);
 bool patch_has_owner(const struct patch *p); /* now */

@@ -51,6 +51,7 @@ static void patch_free(struct patch *p)
 {
 	while (p->followed)
 		patch_child_close(p->followed);
+	owner_destroy(p); /* it needs the journal */
 	if (p->journal)
 		(void)munmap(p->journal, p->journal_size);
 	if (p->journal_fd >= 0)
@@ -60,7 +61,6 @@ static void patch_free(struct patch *p)
 	if (p->data_fd >= 0)
 		(void)close(p->data_fd);
 	relays_deinit(p);
-	owner_destroy(p);
 	if (p->mem_fd >= 0)
 		(void)close(p->mem_fd);
 	free(p);

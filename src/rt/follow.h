@@ -9,7 +9,8 @@
  * MAP_WATCH_WORK is the memory of rt/known.c.
  *
  * A process with an owner thread has maps of its own (patch/owner.c): its MAP_WATCH_LOST counts the
- * tasks that were made in its memory with the thread pointer of their maker.
+ * tasks that were made in its memory with the thread pointer of their maker, and the keeper reads
+ * its MAP_WATCH_EVENTS (keeper/owned.h).
  */
 #pragma once
 
@@ -37,6 +38,7 @@ enum rt_watch_kind {
 	RT_WATCH_MAPPED, /* its dynamic linker has mapped or unmapped libraries */
 	RT_WATCH_CHILD,	 /* it was born */
 	RT_WATCH_FULL,	 /* it has a child for which MAP_WATCHED has no room */
+	RT_WATCH_TWIN,	 /* it has made a task with the thread pointer of the maker */
 };
 
 struct rt_watch_event {

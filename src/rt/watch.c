@@ -353,14 +353,15 @@ int prog_others_born(const struct raw_args *ctx)
 
 /*
  * task_newtask(task, flags), in the maker, before the new task can run: counts those that run
- * beside their maker with its memory and its thread pointer, and stops the maker then, which has
- * the tracer take away what belongs to that thread pointer before both run. A maker that waits for
- * its child (CLONE_VFORK) runs not beside it, and workers of io_uring execute no code of the
- * program.
+ * beside their maker with its memory and its thread pointer, and stops the maker then, until what
+ * belongs to that thread pointer was taken away. A maker that waits for its child (CLONE_VFORK)
+ * runs not beside it, and workers of io_uring execute no code of the program. Where there is no
+ * room for the event, nobody would resume the maker, so it is not stopped.
  */
 int prog_watch_twin(const struct raw_args *ctx)
 {
 	const struct rt_watched *p;
+	struct rt_watch_event *ev;
 	u32 pid, flags = 0;
 
 	if ((ctx->arg[1] & (CLONE_VM | CLONE_VFORK | CLONE_SETTLS)) != CLONE_VM)
@@ -373,7 +374,10 @@ int prog_watch_twin(const struct raw_args *ctx)
 	if (flags & PF_IO_WORKER)
 		return 0;
 	__sync_fetch_and_add(&val_watch_lost, 1);
-	if (p->flags & RT_WATCHED_STOPS)
-		bpf_send_signal(SIGSTOP);
+	if (!(p->flags & RT_WATCHED_STOPS))
+		return 0;
+	ev = event_begin(pid, p, RT_WATCH_TWIN);
+	if (ev)
+		event_end(ev, RT_WATCHED_STOPS);
 	return 0;
 }

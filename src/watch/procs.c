@@ -501,7 +501,8 @@ static enum watch_event event_kind(const struct rt_watch_event *ev)
 	case RT_WATCH_EXEC: return is_other ? WATCH_EV_EXEC_OTHER : WATCH_EV_EXEC;
 	case RT_WATCH_MAPPED: return WATCH_EV_MAPPED;
 	case RT_WATCH_CHILD: return WATCH_EV_BORN;
-	case RT_WATCH_FULL: break;
+	case RT_WATCH_FULL:
+	case RT_WATCH_TWIN: break;
 	}
 	return WATCH_EV_LOST;
 }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "keeper/keeper.h"
+#include "kernel/insn.h"
 #include "kernel/kernel.h"
 
 /* The process whose name is the keeper's and whose parent is pid, or 0. */
@@ -427,73 +428,174 @@ static void test_no_clone(void)
 
 /* ---- processes with owner threads ------------------------------------------------------------ */
 
-/* A map in which n twins are counted. */
-static int twins_create(uint64_t n)
-{
-	uint32_t zero = 0;
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "t_twins", sizeof(zero), sizeof(n), 1, NULL);
+#define EVENTS 4096
 
-	return bpf_map_update_elem(fd, &zero, &n, 0) ? -1 : fd;
+struct owned_maps {
+	int events, procs, prog; /* prog: each run is one event */
+};
+
+static int event_program(int events)
+{
+	const struct bpf_insn insns[] = {
+		INSN_IMM64_LOW(BPF_REG_1, BPF_PSEUDO_MAP_FD, events),
+		INSN_IMM64_HIGH(0),
+		INSN_MOV(BPF_REG_2, BPF_REG_10),
+		INSN_ADD_IMM(BPF_REG_2, -8),
+		INSN_STORE_IMM(BPF_DW, BPF_REG_10, -8, 1),
+		INSN_MOV_IMM(BPF_REG_3, 8),
+		INSN_MOV_IMM(BPF_REG_4, BPF_RB_FORCE_WAKEUP),
+		INSN_CALL(BPF_FUNC_ringbuf_output),
+		INSNS_RETURN(0),
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "t_event", "GPL", insns,
+			     ARRAY_LEN(insns), NULL);
 }
 
-static struct err *owned_add(struct keeper *k, uint64_t id, pid_t pid, uint64_t ntwins)
+/* The maps of a process in which makers of twins are stopped. */
+static struct owned_maps owned_maps_create(void)
+{
+	struct owned_maps m;
+	uint32_t key = 1;
+	uint64_t value = 1;
+
+	m.events = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "t_events", 0, 0, EVENTS, NULL);
+	m.procs = bpf_map_create(BPF_MAP_TYPE_HASH, "t_procs", 4, 8, 1, NULL);
+	m.prog = event_program(m.events);
+	(void)bpf_map_update_elem(m.procs, &key, &value, 0);
+	return m;
+}
+
+static void owned_maps_close(const struct owned_maps *m)
+{
+	(void)close(m->events);
+	(void)close(m->procs);
+	(void)close(m->prog);
+}
+
+static void event_make(const struct owned_maps *m)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	(void)bpf_prog_test_run_opts(m->prog, &opts);
+}
+
+static bool owned_maps_are_empty(const struct owned_maps *m)
+{
+	uint32_t key;
+
+	return bpf_map_get_next_key(m->procs, NULL, &key) != 0;
+}
+
+static struct err *owned_add(struct keeper *k, uint64_t id, pid_t pid, const struct owned_maps *m)
 {
 	CLEANUP(fd) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	CLEANUP(fd) int twins = twins_create(ntwins);
 
-	return keeper_owned(k, id, pidfd, twins);
+	return keeper_owned(k, id, pidfd, m->events, m->procs);
 }
 
-/* A tracer that dies: its program has stopped the maker, and the user the other one. */
-static void be_owners_tracer(pid_t maker, pid_t users, pid_t given_back)
+static void child_kill(pid_t pid)
 {
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+/* The tracer does nothing: each event is answered, also by whom it has given back. */
+static void test_owned(void)
+{
+	pid_t maker = stopped_child(), users = stopped_child();
+	struct owned_maps m = owned_maps_create(), quiet = owned_maps_create();
 	struct keeper *k = NULL;
 	struct err *e = keeper_create(false, &k);
+	int status = 0;
 
 	for (uint64_t id = 1; !e && id <= 1000; id++) {
-		e = owned_add(k, id, given_back, 1);
+		e = owned_add(k, id, users, &quiet);
 		if (!e)
 			e = keeper_disowned(k, id);
 	}
 	if (!e)
-		e = owned_add(k, 1001, users, 0);
+		e = owned_add(k, 1001, users, &quiet);
 	if (!e)
-		e = owned_add(k, 1002, maker, 1); /* is resumed last */
-	if (!e)
-		(void)raise(SIGKILL);
-	_exit(1);
+		e = owned_add(k, 1002, maker, &m);
+	ok(!e, "a thousand processes have owners, one after the other");
+	err_destroy(e);
+	is_int(waitpid(maker, &status, WCONTINUED | WNOHANG), 0, "without an event none runs on");
+	event_make(&m);
+	ok(process_goes_on(maker), "the maker of a twin runs on");
+	ok(owned_maps_are_empty(&m), "no other one is stopped");
+	(void)kill(maker, SIGSTOP);
+	(void)waitpid(maker, &status, WUNTRACED);
+	event_make(&m);
+	ok(process_goes_on(maker), "one that was on its way to stop, too");
+	(void)kill(maker, SIGSTOP);
+	(void)waitpid(maker, &status, WUNTRACED);
+	e = keeper_disowned(k, 1002);
+	ok(!e, "it is given back");
+	err_destroy(e);
+	e = keeper_disowned(k, 1001);
+	err_destroy(e);
+	is_int(waitpid(maker, &status, WCONTINUED | WNOHANG), 0,
+	       "and stays stopped if its user has stopped it");
+	is_int(waitpid(users, &status, WCONTINUED | WNOHANG), 0, "as the other one");
+	keeper_destroy(k);
+	child_kill(maker);
+	child_kill(users);
+	owned_maps_close(&m);
+	owned_maps_close(&quiet);
 }
 
-static void test_owned(void)
+/* A tracer that dies while its keeper is stopped, which finds the event then. */
+static void test_owned_orphan(void)
 {
-	pid_t maker = stopped_child(), users = stopped_child(), given_back = stopped_child(), pid;
-	int status = 0;
+	pid_t maker = stopped_child(), users = stopped_child(), keeper = 0, dead;
+	struct owned_maps m = owned_maps_create(), quiet = owned_maps_create();
+	int up[2], status = 0;
 
-	pid = fork();
-	if (pid == 0)
-		be_owners_tracer(maker, users, given_back);
-	(void)waitpid(pid, &status, 0);
-	ok(WIFSIGNALED(status), "a thousand processes have owners, one after the other");
-	ok(process_goes_on(maker), "the maker of a twin runs on when the tracer is killed");
-	is_int(waitpid(users, &status, WCONTINUED | WNOHANG), 0, "without a twin, none runs on");
-	is_int(waitpid(given_back, &status, WCONTINUED | WNOHANG), 0, "nor one given back");
-	for (int i = 0; i < 3; i++) {
-		pid = (pid_t[]){maker, users, given_back}[i];
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
+	if (pipe(up))
+		return;
+	dead = fork();
+	if (dead == 0) {
+		struct keeper *k = NULL;
+		struct err *e = keeper_create(false, &k);
+
+		if (!e)
+			e = owned_add(k, 1, users, &quiet);
+		if (!e)
+			e = owned_add(k, 2, maker, &m);
+		if (!e)
+			(void)!write(up[1], "", 1);
+		for (;;)
+			(void)pause();
 	}
+	(void)!read(up[0], &status, 1);
+	keeper = keeper_wait(dead);
+	(void)kill(keeper, SIGSTOP);
+	event_make(&m);
+	(void)kill(dead, SIGKILL);
+	(void)waitpid(dead, NULL, 0);
+	(void)kill(keeper, SIGCONT);
+	ok(process_goes_on(maker), "the maker of a twin runs on when the tracer was killed");
+	is_int(waitpid(users, &status, WCONTINUED | WNOHANG), 0, "without a twin, none runs on");
+	child_kill(maker);
+	child_kill(users);
+	owned_maps_close(&m);
+	owned_maps_close(&quiet);
+	(void)close(up[0]);
+	(void)close(up[1]);
 }
 
 /* There may be more processes with owners than may be stopped, and they take no room of those. */
 static void test_many_owned(void)
 {
+	struct owned_maps m = owned_maps_create();
 	struct keeper *k = NULL;
 	struct err *e = keeper_create(false, &k);
 	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	uint64_t n = 0;
 
 	while (!e && n < 1000) {
-		e = owned_add(k, n, getpid(), 0);
+		e = owned_add(k, n, getpid(), &m);
 		n += !e;
 	}
 	is_int(n, 256, "so many processes may have owners at a time");
@@ -503,6 +605,7 @@ static void test_many_owned(void)
 	ok(!e, "another one may be stopped");
 	err_destroy(e);
 	keeper_destroy(k);
+	owned_maps_close(&m);
 	(void)close(self);
 }
 
@@ -518,6 +621,7 @@ int main(void)
 	test_full();
 	test_no_clone();
 	test_owned();
+	test_owned_orphan();
 	test_many_owned();
 	return tap_done();
 }
