@@ -339,11 +339,31 @@ struct err *keeper_stopped(struct keeper *k, int pidfd)
 	return request_make(k, KEEPER_STOPPED, pidfd, pidfd);
 }
 
-struct err *keeper_spare(struct keeper *k, int events_fd, const struct proc_id *id)
+struct err *keeper_events(struct keeper *k, int events_fd)
+{
+	k->area->thread = gettid();
+	return request_make(k, KEEPER_EVENTS, events_fd, events_fd);
+}
+
+void keeper_events_seen(struct keeper *k, uint64_t pos)
+{
+	__atomic_store_n(&k->area->events_seen, pos, __ATOMIC_RELEASE);
+}
+
+uint64_t keeper_events_resumed(const struct keeper *k)
+{
+	return __atomic_load_n(&k->area->events_resumed, __ATOMIC_ACQUIRE);
+}
+
+uint64_t keeper_nresumed(const struct keeper *k)
+{
+	return __atomic_load_n(&k->area->nresumed, __ATOMIC_RELAXED);
+}
+
+struct err *keeper_spare(struct keeper *k, const struct proc_id *id)
 {
 	k->area->pid = id->pid;
-	k->area->thread = gettid();
-	return request_make(k, KEEPER_SPARED, events_fd, id->pidfd);
+	return request_make(k, KEEPER_SPARED, id->pidfd, id->pidfd);
 }
 
 struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd)

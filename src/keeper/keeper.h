@@ -16,7 +16,7 @@
  *   - knows the processes into which the tracer has written jumps (windows.h), and takes these back
  *     when the tracer has ended and has left some;
  *   - lets processes go on that the tracer's programs have stopped, where the tracer may be kept
- *     from that: it is stopped itself, or nobody reads its output (owned.h, spared.h);
+ *     from that: it is stopped itself, or nobody reads its output (owned.h, held.h, spared.h);
  *   - blocks all signals, belongs to no terminal and to no process group that one could kill
  *     together with the tracer, and has another name than the tracer ("killall -9 dtrace");
  *   - ends when the tracer ends, in whatever way, or when the tracer tells it to. It detaches the
@@ -96,13 +96,24 @@ MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd,
  */
 MUST_CHECK struct err *keeper_stopped(struct keeper *k, int pidfd);
 /*
- * Names such a process that needs not wait for a tracer that does something else: when the calling
- * thread has read no event for a tenth of a second, though there are some (events_fd, a ring
- * buffer, is readable), the keeper sends SIGCONT to the process if it is stopped; as long as that
- * thread only waits for a CPU, after a second. events_fd is the same for all processes. The
- * descriptors stay the caller's.
+ * Passes the ring buffer of struct rt_watch_event, of which the calling thread gives up one when it
+ * has attended to the process. When it does not come by, the keeper lets those go on that wait
+ * (held.h). At the first call; later ones do nothing. The descriptor stays the caller's.
  */
-MUST_CHECK struct err *keeper_spare(struct keeper *k, int events_fd, const struct proc_id *id);
+MUST_CHECK struct err *keeper_events(struct keeper *k, int events_fd);
+/* The tracer has read the events up to this position of the ring buffer. */
+void keeper_events_seen(struct keeper *k, uint64_t pos);
+/* The events up to this position wait for nobody any more: the keeper has let the processes go. */
+uint64_t keeper_events_resumed(const struct keeper *k);
+/* How often it has, since it was made. */
+uint64_t keeper_nresumed(const struct keeper *k);
+/*
+ * Names a process, after keeper_events(), that needs not wait for a tracer that does something
+ * else: when the thread of that has read no event for a tenth of a second, though there are some,
+ * the keeper sends SIGCONT to the process if it is stopped; as long as that thread only waits for a
+ * CPU, after a second. The descriptor stays the caller's.
+ */
+MUST_CHECK struct err *keeper_spare(struct keeper *k, const struct proc_id *id);
 /*
  * Passes a link and its event, which the keeper closes when it ends. The caller closes its own
  * descriptors, which is fast then: the kernel detaches with the last one.

@@ -23,7 +23,8 @@ enum keeper_op {
 	KEEPER_SINGLE,	    /* one uprobe as a perf event */
 	KEEPER_SWEEP,	    /* keeper_sweep(): the answer is sent before the work is done */
 	KEEPER_STOPPED,	    /* the first descriptor is a pidfd */
-	KEEPER_SPARED,	    /* descriptors of the events and of process pid: keeper_spare() */
+	KEEPER_EVENTS,	    /* the first descriptor is the ring buffer of events: keeper_events() */
+	KEEPER_SPARED,	    /* the first descriptor is of process pid: keeper_spare() */
 	KEEPER_STOPPED_MAP, /* the first descriptor is a map of processes */
 	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
 	KEEPER_FENCE,	    /* the first is the link of the fence: held until all uprobes are off */
@@ -57,7 +58,7 @@ enum uprobe_step {
 struct keeper_area {
 	enum keeper_op op;
 	pid_t pid;
-	pid_t thread; /* KEEPER_SPARED: the tracer's, which reads the events */
+	pid_t thread; /* KEEPER_EVENTS: the tracer's, which reads the events */
 	uint32_t group;
 	uint32_t pmu_type;  /* KEEPER_SINGLE */
 	uint32_t warm_type; /* the type of uprobes if the keeper is to be warm; else 0 */
@@ -65,6 +66,9 @@ struct keeper_area {
 	bool is_returned; /* as in struct uprobe_sites */
 	bool waits;	  /* KEEPER_DROP */
 	bool is_done; /* the tracer ends in order: it has resumed all processes that it stopped */
+	/* Positions in the ring buffer: up to which the tracer has read, and others have run on. */
+	uint64_t events_seen, events_resumed;
+	uint64_t nresumed; /* processes that have run on before the tracer has attended to them */
 	/* the answer: errno; 0: the request succeeded */
 	int sys;
 	enum uprobe_step step;

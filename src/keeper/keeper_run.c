@@ -354,7 +354,7 @@ static void owned_take(struct owned *o, struct keeper_area *a, int fds[KEEPER_FD
 		(void)fd_take(&fds[i]);
 }
 
-static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
+static bool request_serve(struct keeper_area *area, int sock, struct stopped *s, struct held *held,
 			  struct spared *spared, struct owned *owned, struct patched *p)
 {
 	uint32_t n = 0; /* offsets to be swept after the answer */
@@ -383,7 +383,10 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 	} else if (area->op == KEEPER_OWNED) {
 		owned_take(owned, area, fds);
 	} else if (area->op == KEEPER_SPARED) {
-		spared_take(spared, area, fds);
+		spared_take(spared, held, area, &fds[0]);
+	} else if (area->op == KEEPER_EVENTS) {
+		held_take(held, area, &fds[0]);
+		spared_renew(spared, held);
 	} else if (area->op == KEEPER_STOPPED_MAP) {
 		s->map = fd_take(&fds[0]);
 		area->sys = 0;
@@ -429,6 +432,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 			       {.fd = -1, .events = POLLIN}};
 	static struct owned owned = {.poll_fd = -1};
 	static struct stopped stopped = {.map = -1};
+	static struct held held = {.events_fd = -1};
 	struct spared spared = {.events = -1};
 	static struct patched patched;
 	struct warm warm;
@@ -439,14 +443,16 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 	for (;;) {
 		int n;
 
-		fds[2].fd = spared.due ? -1 : spared.events;
+		fds[2].fd = held.due && (spared.due || !spared.n) ? -1 : held.events_fd;
 		fds[3].fd = owned.poll_fd;
-		n = poll(fds, ARRAY_LEN(fds), spared_timeout(&spared, warm.is_on ? WARM_MS : -1));
+		n = poll(fds, ARRAY_LEN(fds),
+			 due_timeout(held.due, due_timeout(spared.due, warm.is_on ? WARM_MS : -1)));
 		if (n < 0 && errno != EINTR)
 			break;
 		if (n > 0 && fds[3].revents)
 			owned_look(&owned, &patched);
 		spared_look(&spared, n > 0 && fds[2].revents);
+		held_look(&held, &spared, area, n > 0 && fds[2].revents);
 		if (n <= 0 && !warm.is_on)
 			continue;
 		if (n <= 0) {
@@ -459,7 +465,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 		if (fds[1].revents)
 			break;
 		if (fds[0].revents &&
-		    !request_serve(area, sock, &stopped, &spared, &owned, &patched))
+		    !request_serve(area, sock, &stopped, &held, &spared, &owned, &patched))
 			break;
 	}
 	owned_release(&owned, &patched);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "target/ident.h"
@@ -37,7 +36,10 @@ static struct spared_sight sight_read(const struct spared *s)
 
 	if (s->progress)
 		now.progress = __atomic_load_n(s->progress, __ATOMIC_ACQUIRE);
-	now.has_events = poll(&events, 1, 0) == 1;
+	/* those that were read are in the buffer until the process was attended to */
+	now.has_events =
+		poll(&events, 1, 0) == 1 &&
+		(!s->written || __atomic_load_n(s->written, __ATOMIC_ACQUIRE) > now.progress);
 	now.is_runnable = proc_is_running(s->thread);
 	now.run = run_read(s->thread);
 	return now;
@@ -67,7 +69,7 @@ void spared_look(struct spared *s, bool has_events)
 	struct spared_sight now;
 	enum spared_verdict verdict;
 
-	if (s->due ? now_ns() < s->due : !has_events)
+	if (s->events < 0 || (s->due ? now_ns() < s->due : !has_events))
 		return;
 	now = sight_read(s);
 	/* the first look begins the time, also where the event is read by now */
@@ -81,36 +83,44 @@ void spared_look(struct spared *s, bool has_events)
 		spared_resume(s);
 }
 
-int spared_timeout(const struct spared *s, int ms)
+int due_timeout(uint64_t due, int ms)
 {
 	uint64_t now = now_ns();
-	int left = s->due > now ? (int)((s->due - now) / 1000000) + 1 : 0;
+	int left = due > now ? (int)((due - now) / 1000000) + 1 : 0;
 
-	if (!s->due)
+	if (!due)
 		return ms;
 	return ms < 0 ? left : MIN(ms, left);
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-/* Linux kernel/bpf/ringbuf.c: the first page of a ring buffer begins with the reader's position. */
-static void events_take(struct spared *s, int events)
+void spared_take(struct spared *s, const struct held *h, struct keeper_area *a, int *fd)
 {
-	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, events, 0);
-
-	s->events = events;
-	s->progress = page == MAP_FAILED ? NULL : page;
-}
-
-void spared_take(struct spared *s, struct keeper_area *a, int fds[KEEPER_FDS])
-{
-	a->sys = s->n < KEEPER_STOPPED_MAX ? 0 : EUSERS;
+	a->sys = s->n == KEEPER_STOPPED_MAX ? EUSERS : h->events_fd < 0 ? EINVAL : 0;
 	a->step = UPROBE_STOPPED;
 	if (a->sys)
 		return;
-	if (s->events < 0)
-		events_take(s, fd_take(&fds[0]));
-	s->thread = a->thread;
+	s->events = h->events_fd;
+	s->progress = &a->events_seen;
+	s->written = h->events.written;
+	s->thread = h->thread;
 	s->procs[s->n].pid = a->pid;
-	s->procs[s->n++].pidfd = fd_take(&fds[1]);
+	s->procs[s->n++].pidfd = fd_take(fd);
+}
+
+void spared_renew(struct spared *s, const struct held *h)
+{
+	s->written = h->events.written;
+	s->due = 0;
+	if (s->events >= 0)
+		s->events = h->events_fd;
+}
+
+bool spared_has(const struct spared *s, pid_t pid)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->procs[i].pid == pid)
+			return true;
+	return false;
 }

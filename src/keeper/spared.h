@@ -9,7 +9,7 @@
  * although it could have, the processes run on: it slept, was stopped, or used a CPU for something
  * else. On a busy machine it may only have waited for a CPU. Then it has more time, but no more
  * than SPARED_MOST_NS without having read an event. A tracer that reads an event reads all, so
- * each event is unread for that time at most.
+ * each event is unread for that time at most; what it is at work on is a matter of held.h.
  *
  * Owns     the descriptors that it has taken over; they are open until the keeper ends.
  * Units    ns of CLOCK_MONOTONIC, unless something else is said.
@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "keeper/keeper_impl.h"
+#include "keeper/held.h"
 
 #define SPARED_NS      100000000ull
 #define SPARED_MOST_NS 1000000000ull
@@ -41,7 +41,8 @@ struct spared {
 	} procs[KEEPER_STOPPED_MAX];
 	uint32_t n;
 	int events;		  /* the ring buffer; -1: there is no process */
-	const uint64_t *progress; /* in the page of its reader; NULL: it cannot be mapped */
+	const uint64_t *progress; /* up to which the tracer has read; NULL: it does not say */
+	const uint64_t *written;  /* in the page of its writers; NULL: it cannot be mapped */
 	pid_t thread;		  /* of the tracer: the one that reads */
 	uint64_t due;		  /* when the tracer is looked at again; 0: when there are events */
 	/* when an event woke the keeper, or the tracer had read others since the last look */
@@ -55,10 +56,13 @@ enum spared_verdict {
 	SPARED_RESUME, /* nobody waits any more */
 };
 
-/* Takes over the descriptors of a request KEEPER_SPARED. */
-void spared_take(struct spared *s, struct keeper_area *a, int fds[KEEPER_FDS]);
-/* The time for poll(), in ms, which is `ms` or less; -1: without end. */
-int spared_timeout(const struct spared *s, int ms);
+/* Takes over the descriptor of a request KEEPER_SPARED, after those of a request KEEPER_EVENTS. */
+void spared_take(struct spared *s, const struct held *h, struct keeper_area *a, int *fd);
+/* There is another ring buffer; that of before is gone. */
+void spared_renew(struct spared *s, const struct held *h);
+bool spared_has(const struct spared *s, pid_t pid);
+/* The time for poll() until something is due, in ms, which is `ms` or less; -1: without end. */
+int due_timeout(uint64_t due, int ms);
 /* Looks at the tracer if that is due, or if there are events and it is not waited for yet. */
 void spared_look(struct spared *s, bool has_events);
 /* The decision after a look at the tracer, SPARED_NS or more after `since`. */

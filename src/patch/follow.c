@@ -98,6 +98,9 @@ static struct err *thread_check(struct following *t)
 		e = refuse_hold(pid, true, tid, errno);
 	if (!e && !j->suspends && seccomp_is_on(tid))
 		e = refuse_hold(pid, false, tid, EPERM);
+	if (!e && t->held.n > 1) /* it was not attended to in time */
+		e = err_code(err_new("process %d has several threads already", (int)pid),
+			     EDT_NOTSUP);
 	if (!e && t->o->has_tid && !tid_is_known(t))
 		e = err_code(err_new("process %d has another id in its thread block", (int)pid),
 			     EDT_NOTSUP);

@@ -49,7 +49,7 @@ struct rt_watch_event {
 	u64 start;    /* as in struct rt_watched */
 	u64 time;     /* ns of CLOCK_MONOTONIC */
 	u32 runs_on;  /* it was not stopped, though it has RT_WATCHED_STOPS: linker_flags() */
-	u32 pad;
+	u32 stops;    /* it was, and waits for SIGCONT */
 };
 
 struct rt_watch_cfg {

@@ -110,8 +110,10 @@ INLINE int is_resumable(void)
  */
 INLINE void event_end(struct rt_watch_event *ev, u32 flags)
 {
-	if ((flags & RT_WATCHED_STOPS) && is_resumable())
+	if ((flags & RT_WATCHED_STOPS) && is_resumable()) {
+		ev->stops = 1;
 		bpf_send_signal(SIGSTOP);
+	}
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 }
 

@@ -2,22 +2,21 @@
 /* Loads the BPF programs that report what followed processes do, and reads their events. */
 #include "watch/follow.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/vec.h"
 #include "kernel/map.h"
 #include "kernel/program.h"
 #include "kernel/quota.h"
+#include "kernel/ringbuf.h"
 #include "kernel/capabilities.h"
 #include "keeper/stopped.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
 
-#define RING_SIZE 65536u
+#define RING_SIZE 131072u /* events stay in it until they were attended to */
 /* The keeper's group of the links to a process's dynamic linker; those of batches count from 1. */
 #define LINKER_GROUP(pid) (0x80000000u | (uint32_t)(pid))
 
@@ -26,9 +25,10 @@ struct follow {
 	const int *known_fds;			  /* as in struct watch_following */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
-	struct ring_buffer *ring;
-	VEC(struct rt_watch_event) events; /* read from the ring, not yet by follow_read() */
-	uint64_t nlost;			   /* what follow_lost() has counted already */
+	struct ringbuf ring;
+	uint64_t pos;	/* in the ring, of what follow_read() reads next */
+	uint64_t seen;	/* so far there were events */
+	uint64_t nlost; /* what follow_lost() has counted already */
 };
 
 /* ---- maps ----------------------------------------------------------------------------------- */
@@ -217,15 +217,6 @@ struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int event_add(void *ctx, void *data, size_t size)
-{
-	struct follow *f = ctx;
-
-	if (size >= sizeof(struct rt_watch_event))
-		vec_push(&f->events, *(const struct rt_watch_event *)data);
-	return 0;
-}
-
 uint64_t follow_lost(struct follow *f)
 {
 	uint32_t zero = 0;
@@ -237,33 +228,60 @@ uint64_t follow_lost(struct follow *f)
 	return n - before;
 }
 
-static void ring_read(struct follow *f)
+/* The event at *pos, and the position behind it; NULL: there is none. */
+static const struct rt_watch_event *event_next(struct follow *f, uint64_t *pos)
 {
-	(void)ring_buffer__consume(f->ring); /* fails only if event_add() does */
+	const void *at;
+	uint32_t len;
+
+	do
+		at = ringbuf_next(&f->ring, pos, &len);
+	while (at && len < sizeof(struct rt_watch_event));
+	f->seen = MAX(f->seen, *pos);
+	return at;
+}
+
+static void events_see(struct follow *f)
+{
+	uint64_t pos = f->pos;
+
+	while (event_next(f, &pos))
+		;
 }
 
 bool follow_read(struct follow *f, struct rt_watch_event *ret)
 {
-	if (!f->events.len)
-		ring_read(f);
-	if (!f->events.len)
+	const struct rt_watch_event *ev;
+
+	ringbuf_give_up(&f->ring, f->pos);
+	ev = event_next(f, &f->pos);
+	if (!ev)
 		return false;
-	*ret = f->events.data[0];
-	memmove(f->events.data, f->events.data + 1, --f->events.len * sizeof(*f->events.data));
+	*ret = *ev;
+	events_see(f);
 	return true;
 }
 
 bool follow_has_more(struct follow *f, const struct rt_watch_event *ev)
 {
-	ring_read(f);
-	for (uint32_t i = 0; i < f->events.len; i++) {
-		const struct rt_watch_event *other = &f->events.data[i];
+	const struct rt_watch_event *other;
+	uint64_t pos = f->pos;
 
+	while ((other = event_next(f, &pos)))
 		if (other->pid == ev->pid && other->start == ev->start &&
 		    other->kind != RT_WATCH_FULL)
 			return true;
-	}
 	return false;
+}
+
+uint64_t follow_position(const struct follow *f)
+{
+	return f->pos;
+}
+
+uint64_t follow_seen(const struct follow *f)
+{
+	return f->seen;
 }
 
 int follow_procs(const struct follow *f)
@@ -280,8 +298,9 @@ int follow_fd(const struct follow *f)
 
 static struct err *ring_open(struct follow *f)
 {
-	f->ring = ring_buffer__new(f->fds[MAP_WATCH_EVENTS], event_add, f, NULL);
-	return f->ring ? NULL : err_sys(errno, "cannot map the events of processes");
+	int sys = ringbuf_map(f->fds[MAP_WATCH_EVENTS], true, &f->ring);
+
+	return sys ? err_sys(sys, "cannot map the events of processes") : NULL;
 }
 
 struct err *follow_create(uint32_t max, const struct rt_pidns *ns, const int *known_fds,
@@ -322,11 +341,10 @@ void follow_destroy(struct follow *f)
 		return;
 	if (f->fds[MAP_WATCHED] >= 0)
 		stopped_map_release(f->fds[MAP_WATCHED]);
-	ring_buffer__free(f->ring);
+	ringbuf_unmap(&f->ring);
 	fds_close((const int[]){f->exec_link, f->fork_link, f->born_link, f->exec_fd, f->fork_fd,
 				f->born_fd, f->linker_fd},
 		  7);
 	fds_close(f->fds, ARRAY_LEN(f->fds));
-	vec_deinit(&f->events);
 	free(f);
 }

@@ -68,7 +68,13 @@ MUST_CHECK struct err *follow_linker_drop(struct keeper *k, const struct proc_id
 int follow_fd(const struct follow *f);
 /* How many events were lost since the last call, because the buffer was full. */
 uint64_t follow_lost(struct follow *f);
-/* Reads the next event; false: there is none. */
+/*
+ * Reads the next event; false: there is none. The one before was attended to: until then it is in
+ * the ring buffer, for who looks whether a process waits (keeper_events()).
+ */
 bool follow_read(struct follow *f, struct rt_watch_event *ret);
+/* Positions in the ring buffer: behind the event that was read last, and behind all that came. */
+uint64_t follow_position(const struct follow *f);
+uint64_t follow_seen(const struct follow *f);
 /* True if events of the same process have come after this one, and are not read yet. */
 bool follow_has_more(struct follow *f, const struct rt_watch_event *ev);

@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "keeper/stopped.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
@@ -37,9 +38,11 @@ struct file_key {
 struct watch_proc {
 	struct proc_id id, root; /* root has no pidfd */
 	enum watch_state state;
-	uint32_t flags; /* WATCH_STOPS ... */
-	bool waits;	/* with WATCH_SPARED: one of its events has stopped it */
-	uint64_t time;	/* of the event that is attended to; 0: there is none */
+	uint32_t flags;	  /* WATCH_STOPS ... */
+	bool waits;	  /* with WATCH_SPARED: one of its events has stopped it */
+	bool was_waiting; /* before the event that is attended to */
+	bool is_let_go;	  /* the keeper has resumed it before that was attended to */
+	uint64_t time;	  /* of the event that is attended to; 0: there is none */
 	/* A uprobe in the dynamic linker, which is the file `linker`, reports libraries. */
 	bool has_linker;
 	struct file_key linker;
@@ -56,7 +59,9 @@ struct procs {
 	VEC(struct proc_id) roots; /* processes of watch_follow(); ended ones stay here */
 	VEC(pid_t) ended;	   /* processes whose links are to be taken off: ended_flush() */
 	bool is_over, is_full_told, is_lost_told;
-	char *told; /* the last message of procs_failed() */
+	char *told;	       /* the last message of procs_failed() */
+	struct keeper *keeper; /* that has the events; NULL: nobody is stopped */
+	uint64_t nlet_go;      /* as keeper_nresumed() has said, and the user was told */
 	uint64_t tend_at;
 };
 
@@ -114,7 +119,8 @@ static struct watch_subject subject_of(struct watch_proc *p)
 	return (struct watch_subject){.pid = (uint64_t)p->id.pid,
 				      .time = p->time ? p->time : now_ns(),
 				      .proc = p,
-				      .runs_on = (p->flags & WATCH_SPARED) && !p->waits};
+				      .runs_on = p->is_let_go ||
+						 ((p->flags & WATCH_SPARED) && !p->waits)};
 }
 
 /*
@@ -434,11 +440,31 @@ static void act_look(struct procs *ps, struct watch_proc *p)
 	files_tell(ps, p);
 }
 
+/* Whether the keeper has resumed the process of the event that was read last (keeper/held.h). */
+static bool is_let_go(const struct procs *ps)
+{
+	if (!ps->keeper)
+		return false;
+	keeper_events_seen(ps->keeper, follow_seen(ps->follow));
+	return keeper_events_resumed(ps->keeper) >= follow_position(ps->follow);
+}
+
+/*
+ * The keeper may resume the process while its event is attended to. It answers this event only: who
+ * has waited before is resumed by us.
+ */
+static void let_go_renew(const struct procs *ps, struct watch_proc *p)
+{
+	if (p->time && !p->was_waiting)
+		p->is_let_go = is_let_go(ps);
+}
+
 static void act_resume(struct procs *ps, struct watch_proc *p)
 {
-	if ((p->flags & WATCH_STOPS) && (p->waits || !(p->flags & WATCH_SPARED)))
+	let_go_renew(ps, p);
+	if (!p->is_let_go && (p->flags & WATCH_STOPS) && (p->waits || !(p->flags & WATCH_SPARED)))
 		proc_id_resume(&p->id);
-	p->waits = false;
+	p->waits = p->was_waiting = p->is_let_go = false;
 }
 
 /* The links of an ended process keep its remains in memory, and fire no more: takes them off. */
@@ -469,6 +495,7 @@ static void proc_step(struct procs *ps, struct watch_proc *p, enum watch_event e
 {
 	struct watch_step step = watch_step(p->state, ev);
 
+	let_go_renew(ps, p);
 	p->state = step.next;
 	actions[step.action](ps, p);
 }
@@ -568,6 +595,22 @@ static void end_check(struct procs *ps, struct watch_proc *p)
 	list_clean(ps);
 }
 
+static void let_go_tell(struct procs *ps)
+{
+	uint64_t now = ps->keeper ? keeper_nresumed(ps->keeper) : 0, n = now - ps->nlet_go;
+	struct strbuf text = {0};
+
+	ps->nlet_go = now;
+	if (!n || ps->opts.is_silent)
+		return;
+	strbuf_addf(&text,
+		    "%llu time%s a process that waited for its probes ran on without them, because "
+		    "dtrace did not come by: it was stopped, or busy, or its output was not read",
+		    (unsigned long long)n, WORD_FOR(n, "", "s"));
+	ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 {
 	struct watch_proc unknown = {.id = {(pid_t)ev->pid, -1, ev->start}};
@@ -583,16 +626,18 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 		unknown.state = WATCH_STATE_ENDED;
 		p = &unknown;
 	}
+	p->was_waiting = p->waits;
 	p->waits |= !ev->runs_on;
+	p->is_let_go = false;
 	p->time = ev->time;
 	proc_step(ps, p, event_kind(ev));
-	p->time = 0;
 	/*
 	 * If another of its events is there already, it is resumed after that one: each event that
 	 * is attended to resumes it, whatever it has begun to wait for meanwhile.
 	 */
 	if (!follow_has_more(ps->follow, ev))
 		proc_step(ps, p, WATCH_EV_SUBSCRIBERS_DONE);
+	p->time = 0;
 	end_check(ps, p);
 }
 
@@ -684,6 +729,7 @@ void procs_work(struct procs *ps)
 	}
 	if (any)
 		lost_attend(ps);
+	let_go_tell(ps);
 	procs_tend(ps);
 }
 
@@ -712,6 +758,19 @@ static bool is_at_hook(const struct procs *ps, const struct watch_proc *p)
 	return is_there;
 }
 
+/* Nobody is stopped whom the keeper does not let go when we do not come by. */
+static struct err *events_pass(struct procs *ps)
+{
+	struct keeper *k;
+	struct err *e = keeper_of(ps, &k);
+
+	if (!e)
+		e = keeper_events(k, follow_fd(ps->follow));
+	if (!e)
+		ps->keeper = k;
+	return e;
+}
+
 static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 {
 	bool outlives = p->flags & WATCH_OUTLIVES;
@@ -719,12 +778,14 @@ static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 	struct keeper *k;
 	struct err *e = NULL;
 
-	if (p->flags & WATCH_STOPS && outlives) {
+	if (p->flags & WATCH_STOPS)
+		e = events_pass(ps);
+	if (!e && p->flags & WATCH_STOPS && outlives) {
 		e = keeper_of(ps, &k);
 		if (!e)
 			e = keeper_stopped(k, p->id.pidfd);
 		if (!e && p->flags & WATCH_SPARED)
-			e = keeper_spare(k, follow_fd(ps->follow), &p->id);
+			e = keeper_spare(k, &p->id);
 	}
 	if (e)
 		return e;
@@ -773,11 +834,13 @@ void procs_stop(struct procs *ps)
 }
 
 /* Starts to follow forks. If dtrace is killed, the keeper resumes children that are stopped. */
-static struct err *children_start(const struct procs *ps)
+static struct err *children_start(struct procs *ps)
 {
 	struct keeper *k;
 	struct err *e = keeper_of(ps, &k);
 
+	if (!e)
+		e = events_pass(ps);
 	if (!e)
 		e = keeper_stopped_map(k, follow_procs(ps->follow));
 	return e ? e : follow_forks(ps->follow);

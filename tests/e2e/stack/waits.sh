@@ -19,15 +19,22 @@ seen() { # what, file: waits until it is there
 	exit 1
 }
 
-# a clause is about the process: it is stopped when it executes a program, until its probes are there
+# a clause is about the process: it is stopped when it executes a program, until its probes are there; the keeper, which is stopped here, lets it go on
+keeper_of() {
+	for stat in /proc/[0-9]*/stat; do
+		read -r pid name _ parent _ 2>/dev/null <"$stat" && [ "$name" = "(uprobe-keeper)" ] && [ "$parent" = "$1" ] && echo "$pid"
+	done
+}
 "$DTRACE" -q -n 'pid$target:libc.so.6:getppid:entry { n++; }' -c ./changes <>go >killed 2>&1 &
 dtrace=$!
 seen ready killed
 target=$(awk '/^ready/ { print $2 }' killed)
-kill -STOP $dtrace
+keeper=$(keeper_of $dtrace)
+kill -STOP "$keeper" $dtrace
 echo go >go
 seen '^State:.T' /proc/"$target"/status
 kill -KILL $dtrace
+kill -CONT "$keeper"
 seen 'has run' killed
 echo 'dtrace was killed: the process has run on'
 
