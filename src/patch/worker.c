@@ -38,23 +38,36 @@ bool busy_wait(uint64_t until, const atomic_int *is_interrupted)
 	return true;
 }
 
+/* Ctrl-Z waits until the process runs again: whom a thread of ours holds would stand until fg. */
+static void stops_block(sigset_t *ret_old)
+{
+	sigset_t stops;
+
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGTSTP);
+	sigaddset(&stops, SIGTTIN);
+	sigaddset(&stops, SIGTTOU);
+	(void)pthread_sigmask(SIG_BLOCK, &stops, ret_old);
+}
+
 struct err *worker_run(void (*run)(void *ctx), void *ctx)
 {
 	struct worker w = {run, ctx};
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t all, old;
+	sigset_t all, old, before;
 	int sys;
 
 	sigfillset(&all);
+	stops_block(&before);
 	(void)pthread_attr_init(&attr);
 	(void)pthread_attr_setstacksize(&attr, STACK_SIZE);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	sys = pthread_create(&thread, &attr, worker_main, &w);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attr);
-	if (sys)
-		return err_sys(sys, "cannot start the thread that holds the process");
-	(void)pthread_join(thread, NULL);
-	return NULL;
+	if (!sys)
+		(void)pthread_join(thread, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return sys ? err_sys(sys, "cannot start the thread that holds the process") : NULL;
 }
