@@ -649,6 +649,7 @@ def main():
     PATIENCE = opts.patience
     opts.build = os.path.abspath(opts.build)
     opts.sanitized = sanitizers(opts.build)
+    os.environ.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     # Ignored in what a shell starts in the background: tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, lambda *_: None)  # programs of tests do not ignore it, although this one may run under nohup

@@ -299,7 +299,7 @@ static void known_list(struct tabling *t)
 		}
 		while (k < m->jumps.len && m->jumps.data[k].table < x.addr)
 			k++;
-		x.jumps = m->jumps.data + k;
+		x.jumps = k < m->jumps.len ? &m->jumps.data[k] : NULL;
 		while (k + x.njumps < m->jumps.len && m->jumps.data[k + x.njumps].table == x.addr)
 			x.njumps++;
 		vec_push(&t->known, x);
@@ -363,15 +363,16 @@ static bool jump_is_known(const struct tabling *t, const struct flow_jump *j, co
 
 static void families_judge(struct tabling *t)
 {
-	const struct known *k = t->known.data, *end = k + t->known.len;
+	const struct known *known = t->known.data;
 	struct flow *f = t->m->f;
+	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < t->m->jumps.len; i++) { /* ascending tables */
 		const struct flow_jump *j = &t->m->jumps.data[i];
 
-		while (k < end && k->addr < j->table)
+		while (k < t->known.len && known[k].addr < j->table)
 			k++;
-		if (jump_counts(t, j) && !jump_is_known(t, j, k < end ? k : NULL))
+		if (jump_counts(t, j) && !jump_is_known(t, j, k < t->known.len ? &known[k] : NULL))
 			family_of(t, j->func)->is_lost = true;
 	}
 	for (uint32_t i = 0; i < f->funcs.len; i++) {

@@ -43,7 +43,7 @@ static struct hashmap *names_from_btf(void)
 	struct err *e = btf_file_open(BTF_KERNEL, NULL, &f);
 	struct hashmap *names = e ? NULL : hashmap_create();
 	size_t size = 0, len;
-	const char *s = e ? NULL : btf_file_strs(f, &size), *end = s + size;
+	const char *s = e ? NULL : btf_file_strs(f, &size), *end = s ? s + size : NULL;
 	char prefix[32] = ""; /* begins with the NUL of the string before */
 
 	len = 1 + (size_t)snprintf(prefix + 1, sizeof(prefix) - 1, "%s", arch.sys_prefix);

@@ -241,8 +241,8 @@ struct err *printer_recdata(const struct printer *p, const dtrace_probedata_t *d
 {
 	const struct api *a = &p->api;
 
-	if (data != &a->data || !a->has_record || rec < a->recs.data ||
-	    rec >= a->recs.data + a->recs.len)
+	if (data != &a->data || !a->has_record || !a->recs.len || rec < a->recs.data ||
+	    rec > vec_last(&a->recs))
 		return err_code(err_new("the description is not one of this record"),
 				EDT_DMISMATCH);
 	if (!rec->dtrd_nvals)
