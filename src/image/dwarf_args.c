@@ -134,11 +134,11 @@ static const char *type_derived_text(Dwarf_Die *type, const char *suffix, struct
 	if (!*suffix)
 		return text;
 	if (*suffix == 'c' || *suffix == 'v') /* before what it qualifies, but behind a pointer */
-		return text[len - 1] == '*' ? arena_printf(a, "%s%s", text, suffix)
-					    : arena_printf(a, "%s %s", suffix, text);
+		return len && text[len - 1] == '*' ? arena_printf(a, "%s%s", text, suffix)
+						   : arena_printf(a, "%s %s", suffix, text);
 	if (len > 3 && strcmp(text + len - 3, " ()") == 0) /* a pointer to a function */
 		return arena_printf(a, "%.*s (%s)()", (int)len - 3, text, suffix);
-	return arena_printf(a, "%s%s%s", text, text[len - 1] == '*' ? "" : " ", suffix);
+	return arena_printf(a, "%s%s%s", text, len && text[len - 1] == '*' ? "" : " ", suffix);
 }
 
 const char *dwarf_type_text(Dwarf_Die *type, struct arena *a)
