@@ -27,7 +27,7 @@ enum symbol_use {
 
 /* The displacement of an operand in memory. */
 struct displacement {
-	int64_t value;
+	uint64_t value; /* a sum modulo 2^64, as the processor's addresses are */
 	bool has_symbol;
 	enum symbol_use use;
 };
@@ -117,7 +117,7 @@ static bool symbol_get(struct parser *ps, struct displacement *d)
 		ps->lack = USDT_LACK_SYMBOL;
 		return false;
 	}
-	d->value += (int64_t)addr;
+	d->value += addr;
 	d->has_symbol = true;
 	return true;
 }
@@ -134,7 +134,7 @@ static bool displacement_get(struct parser *ps, struct displacement *ret)
 		int64_t v;
 
 		if (number_get(ps, &v)) {
-			ret->value += v;
+			ret->value += (uint64_t)v;
 			continue;
 		}
 		ps->p = at;
@@ -197,7 +197,7 @@ static bool symbol_relocate(struct parser *ps, const struct displacement *d, str
 	}
 	o->has_base = true;
 	o->base = arch.pc;
-	o->disp -= (int64_t)ps->pc;
+	o->disp = (int64_t)((uint64_t)o->disp - ps->pc);
 	return true;
 }
 
@@ -211,7 +211,7 @@ static bool memory_get(struct parser *ps, struct usdt_operand *o)
 	o->scale = 1;
 	if (!displacement_get(ps, &d))
 		return false;
-	o->disp = d.value;
+	o->disp = (int64_t)d.value;
 	if (ps->p == ps->end ? ps->p == begin : !registers_get(ps, o))
 		return false;
 	if (d.has_symbol)

@@ -112,6 +112,7 @@ static void test_forms(void)
 		{"8@16(%rsp", "none 8"},
 		{"8@16(%rsp)x", "none 8"},
 		{"8@(%rax,%rbx,16)", "none 8"},
+		{"8@9223372036854775807+9223372036854775807(%rax)", "mem 8 b80 -2"},
 		{"8@", "none 8"},
 		{"@%rax", "none 8"},
 		{"%r7", "none 8"},
