@@ -3,7 +3,10 @@
  * Fuzz target: core files. The input is a core file, whatever it claims: it is refused with a
  * message, or it has threads and memory, all of which can be asked for.
  */
+#include <elf.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/procfs.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -57,7 +60,8 @@ static void target_check(struct target *t)
 	vec_deinit(&tids);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Opens a core file that these bytes are; NULL: it was refused. */
+static struct target *core_open(const void *data, size_t size)
 {
 	static struct gate *gate;
 	static char path[64];
@@ -68,16 +72,69 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!gate) {
 		gate = gate_create();
 		fd = memfd_create("fuzz_core", MFD_CLOEXEC); /* nothing is left when it ends */
-		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		(void)snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	}
 	if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
 		BUG("cannot write '%s'", path);
 	e = target_core_open(path, gate, &t);
 	if (!e == !t)
 		BUG("neither a target nor an error");
+	err_destroy(e);
+	return t;
+}
+
+/* A core file of one thread and one page is accepted: others are not refused for their path. */
+static void smallest_check(void)
+{
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Phdr ph[2];
+		Elf64_Nhdr note;
+		char name[8];
+		struct elf_prstatus status;
+		uint8_t page[4096];
+	} core = {
+		.eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		       .e_type = ET_CORE,
+		       .e_machine = arch.elf.machine,
+		       .e_version = EV_CURRENT,
+		       .e_phoff = sizeof(core.eh),
+		       .e_ehsize = sizeof(core.eh),
+		       .e_phentsize = sizeof(core.ph[0]),
+		       .e_phnum = ARRAY_LEN(core.ph)},
+		.ph = {{.p_type = PT_NOTE,
+			.p_offset = offsetof(__typeof__(core), note),
+			.p_filesz = offsetof(__typeof__(core), page) -
+				    offsetof(__typeof__(core), note)},
+		       {.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_W,
+			.p_offset = offsetof(__typeof__(core), page),
+			.p_vaddr = 0x10000,
+			.p_filesz = sizeof(core.page),
+			.p_memsz = sizeof(core.page)}},
+		.note = {5, sizeof(core.status), NT_PRSTATUS},
+		.name = "CORE",
+		.status = {.pr_pid = 1},
+	};
+	struct target *t = core_open(&core, sizeof(core));
+
+	if (!t)
+		BUG("a core file was refused");
+	target_check(t);
+	target_close(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static bool is_checked;
+	struct target *t;
+
+	if (!is_checked)
+		smallest_check();
+	is_checked = true;
+	t = core_open(data, size);
 	if (t)
 		target_check(t);
-	err_destroy(e);
 	target_close(t);
 	return 0;
 }
