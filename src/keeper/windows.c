@@ -65,6 +65,12 @@ struct work {
 	uint32_t nranges;
 	struct move moves[MOVES_MAX];
 	uint32_t nmoves;
+	/* windows_have_threads(): */
+	bool is_looking;
+	bool is_partial; /* not all of a stack was read */
+	bool has_word;	 /* a stack of the thread has an address in a range */
+	bool has_frame;	 /* one may have the frame of a signal */
+	bool is_left;	 /* a thread has both */
 	uint64_t words[STACK_WORDS + 4];
 	struct {
 		taddr from, to;
@@ -329,6 +335,10 @@ static void pc_check(struct work *w, pid_t tid, taddr pc)
 
 	if (!r || !w->plans[r->i].changes)
 		return;
+	if (w->is_looking) {
+		window_hold(w, r->i);
+		return;
+	}
 	m.i = r->i;
 	if (w->job->bounds) {
 		b = &w->job->bounds[r->i];
@@ -349,8 +359,10 @@ static void stack_add(struct work *w, taddr sp)
 	for (uint32_t i = 0; i < w->nstacks; i++)
 		if (sp >= w->stacks[i].from && sp < w->stacks[i].to)
 			return;
-	if (w->nstacks == STACKS_MAX)
+	if (w->nstacks == STACKS_MAX) {
+		w->is_partial = true;
 		return;
+	}
 	w->stacks[w->nstacks].from = sp & ~7ull;
 	w->stacks[w->nstacks++].to = (sp & ~7ull) + 1;
 }
@@ -369,11 +381,14 @@ static void words_check(struct work *w, uint32_t n)
 		if (words[i] - lo <= hi - lo) {
 			const struct range *r = range_find(w, words[i]);
 
-			if (r)
+			w->has_word |= r != NULL;
+			if (r && !w->is_looking)
 				window_hold(w, r->i);
 		}
-		if ((words[i] & mask) == mark)
+		if ((words[i] & mask) == mark) {
+			w->has_frame = true;
 			stack_add(w, w->words[4 + i - arch_patch->frame_sp]);
+		}
 	}
 }
 
@@ -452,6 +467,8 @@ static void stack_check(struct work *w, uint32_t k)
 		is_end_known = true;
 		memcpy(w->words, w->words + STACK_WORDS, 4 * sizeof(*w->words));
 	}
+	if (at == w->stacks[k].from || at - w->stacks[k].from >= STACK_MAX)
+		w->is_partial = true;
 }
 
 static void threads_check(struct work *w)
@@ -465,9 +482,11 @@ static void threads_check(struct work *w)
 			continue; /* it has ended */
 		pc_check(w, tid, arch_patch->pc(&regs));
 		w->nstacks = 0;
+		w->has_word = w->has_frame = false;
 		stack_add(w, arch_patch->sp(&regs));
 		for (uint32_t k = 0; k < w->nstacks; k++)
 			stack_check(w, k);
+		w->is_left |= w->has_word && w->has_frame;
 	}
 }
 
@@ -632,10 +651,54 @@ enum windows_result windows_change(struct windows_job *job)
 	since = w->held.since_ns;
 	seize_release(&w->held);
 	job->stop_ns = since ? now_ns() - since : 0;
+	for (uint32_t i = 0; i < job->n && !job->bounds && r == WINDOWS_DONE; i++)
+		if (job->pid == job->journal->pid &&
+		    (job->results[i] == WINDOW_DIFFERS || job->results[i] == WINDOW_REFUSED))
+			job->journal->has_strange = true;
 	if (w->maps_fd >= 0)
 		(void)close(w->maps_fd);
 	(void)munmap(w, sizeof(*w));
 	return r;
+}
+
+/*
+ * The code in the ranges calls nothing outside of them. So a thread that is not in there returns to
+ * it only from the handler of a signal: without the frame of a signal on its stacks, an address
+ * there is what an earlier call has left behind.
+ */
+bool windows_have_threads(struct windows_journal *j, int mem_fd, const struct seized *held,
+			  const struct windows_range *ranges, uint32_t n)
+{
+	uint8_t results[WINDOWS_OWN_MAX] = {0};
+	struct windows_job job = {.pid = j->pid,
+				  .mem_fd = mem_fd,
+				  .journal = j,
+				  .n = n,
+				  .results = results};
+	struct work *w =
+		mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool some;
+
+	assert(n <= WINDOWS_OWN_MAX);
+	if (w == MAP_FAILED)
+		return true;
+	w->job = &job;
+	w->is_looking = true;
+	w->held = *held;
+	w->maps_fd = maps_open(j->pid);
+	for (uint32_t i = 0; i < n; i++) {
+		w->plans[i].changes = true;
+		w->ranges[w->nranges++] = (struct range){ranges[i].lo, ranges[i].hi - 1, i};
+	}
+	ranges_sort(w->ranges, w->nranges);
+	threads_check(w);
+	some = w->is_partial || w->is_left;
+	for (uint32_t i = 0; i < n; i++)
+		some |= results[i] == WINDOW_HELD;
+	if (w->maps_fd >= 0)
+		(void)close(w->maps_fd);
+	(void)munmap(w, sizeof(*w));
+	return some;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -57,7 +57,12 @@ struct windows_journal {
 	uint64_t head_size;   /* of the mapping that begins at region, which the process shares */
 	taddr call, frame;    /* for remote calls (target/remote.h) */
 	int32_t pid;
-	bool suspends;	    /* seccomp is suspended */
+	bool suspends; /* seccomp is suspended */
+	/*
+	 * A window that was to be taken back was left alone, because its bytes were others: who
+	 * has changed them, as a debugger with its breakpoint, may put the jump there again.
+	 */
+	bool has_strange;
 	uint32_t nfollowed; /* children whose windows fire */
 	uint32_t nown;	    /* is raised when the row is filled */
 	struct windows_range own[WINDOWS_OWN_MAX];
@@ -149,5 +154,14 @@ static inline uint64_t windows_children_ns(const struct windows_journal *j)
 {
 	return MIN(1000000000ull + j->nfollowed * 250000000ull, WINDOWS_CHILDREN_NS);
 }
+struct seized;
+/*
+ * Whether a thread may still execute what lies in one of these n ranges, at most WINDOWS_OWN_MAX,
+ * whose ends are behind their last bytes, and which call nothing outside of them: its program
+ * counter is in there, or it has the frame of a signal and a word that leads there on its stacks,
+ * or these are too large to be looked at. All threads of the process are held.
+ */
+bool windows_have_threads(struct windows_journal *j, int mem_fd, const struct seized *held,
+			  const struct windows_range *ranges, uint32_t n);
 /* Whether the memory is that of the journal's process, or of a child. */
 bool windows_is_there(const struct windows_journal *j, int mem_fd);

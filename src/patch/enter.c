@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "arch/arch.h"
 #include "arch/patch.h"
@@ -30,9 +31,11 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-#define RELAYS_NAME_AT 64 /* in the page of the switch, while the relays are mapped */
-#define SLACK_SIZE     32 /* bytes of zeros at the end of a page, with room to spare */
-#define ROWS_CHUNK     64 /* rows of the table that are written at once */
+#define RELAYS_NAME_AT 64      /* in the page of the switch, while the relays are mapped */
+#define SLACK_SIZE     32      /* bytes of zeros at the end of a page, with room to spare */
+#define ROWS_CHUNK     64      /* rows of the table that are written at once */
+#define LEAVE_TRIES    5       /* more, while a thread may be in a stub */
+#define LEAVE_NS       1000000 /* before the first one; each later one waits four times as long */
 
 struct enter {
 	struct patch *p;
@@ -51,6 +54,7 @@ struct enter {
 	/* what is mapped: at region, with the switch page and what follows; data elsewhere */
 	bool has_near, has_data;
 	bool is_busy; /* a thread did not stop */
+	bool is_used; /* a thread may be in a stub */
 	struct err *e;
 };
 
@@ -547,11 +551,35 @@ bool region_is_at(const struct patch *p, taddr at)
 	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
+/* Whether a thread may still be in code of the region or of a mirror, or return to it. */
+static bool region_is_used(const struct enter *t)
+{
+	const struct patch *p = t->p;
+	struct windows_range ranges[WINDOWS_OWN_MAX];
+	taddr code = p->journal->region + p->head_size;
+	uint32_t n = 0;
+
+	ranges[n++] = (struct windows_range){code, code + p->code_size};
+	if (t->relays_size)
+		ranges[n++] = (struct windows_range){p->relays, p->relays + t->relays_size};
+	for (uint32_t i = 0; i < p->nmirrors; i++) {
+		code = p->mirrors[i] + p->head_size;
+		ranges[n++] = (struct windows_range){code, code + p->code_size};
+	}
+	return windows_have_threads(p->journal, p->mem_fd, &t->held, ranges, n);
+}
+
 static void leave_run(void *ctx)
 {
 	struct enter *t = ctx;
 
+	t->is_busy = t->is_used = false;
 	t->e = calls_begin(t);
+	if (!t->e && t->p->next_row && region_is_used(t)) {
+		t->is_used = true;
+		calls_end(t);
+		return;
+	}
 	for (uint32_t i = 0; i < t->p->nmirrors && !t->e; i++)
 		if (region_is_at(t->p, t->p->mirrors[i]))
 			(void)enter_call(t, SYS_munmap, t->p->mirrors[i], mirror_span(t->p), 0, 0,
@@ -559,6 +587,19 @@ static void leave_run(void *ctx)
 	if (!t->e && region_is_at(t->p, t->p->journal->region))
 		region_unmap(t);
 	calls_end(t);
+}
+
+/* Waits before another try: as long as a thread does not stop, and a few times for a stub's end. */
+static bool leave_pause(const struct enter *t, uint64_t until, uint32_t ntries)
+{
+	struct timespec pause = {.tv_nsec = LEAVE_NS << 2 * ntries};
+
+	if (t->is_busy)
+		return busy_wait(until, NULL);
+	if (!t->is_used || ntries >= LEAVE_TRIES)
+		return false;
+	(void)nanosleep(&pause, NULL);
+	return true;
 }
 
 void region_leave(struct patch *p)
@@ -569,16 +610,28 @@ void region_leave(struct patch *p)
 			  .near_size = j->region_size,
 			  .relays_size = p->relays ? p->relays_size : 0,
 			  .has_near = true};
-	bool is_apart = p->data != j->region + p->head_size + p->code_size;
+	bool is_apart = p->data != j->region + p->head_size + p->code_size, is_again;
+	uint64_t until = now_ns() + WINDOWS_UNDO_NS;
+	uint32_t ntries = 0;
+	struct err *e;
 
-	/* a call that has failed in its middle is still in the region */
-	if (p->is_left)
+	/*
+	 * A call that has failed in its middle is still in the region. And where bytes of a window
+	 * were others, our jump may come back when a debugger takes its breakpoint away.
+	 */
+	if (p->is_left || j->has_strange)
 		return;
 	t.has_data = is_apart && p->data_size;
 	t.frame_was = xmalloc(ARCH_FRAME_MAX);
 	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
-	err_destroy(worker_run(leave_run, &t));
-	err_destroy(t.e); /* it has ended, or does not stop: nothing leads into what stays */
+	do {
+		e = worker_run(leave_run, &t);
+		is_again = !e && !t.remote.is_left && leave_pause(&t, until, ntries++);
+		err_destroy(e);
+		err_destroy(
+			t.e); /* it has ended, or does not stop: nothing leads into what stays */
+		t.e = NULL;
+	} while (is_again);
 	enter_deinit(&t);
 }
 

@@ -94,8 +94,8 @@ const char *patch_lack(void);
  */
 MUST_CHECK struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret);
 /*
- * Takes all windows back, and forgets the region. Stubs stay mapped, because threads may be in
- * them, unless there was never a window. NULL is allowed.
+ * Takes all windows back, and unmaps the region. Stubs stay mapped where a thread may be in one, or
+ * may return to one, or where a window had other bytes than ours. NULL is allowed.
  */
 void patch_close(struct patch *p);
 /*

@@ -110,7 +110,10 @@ MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o)
 void own_add(struct patch *p, taddr at, uint64_t size);
 /* The process has stood still for so long; 0: it has not. */
 void stop_count(struct patch *p, uint64_t ns);
-/* Unmaps the region, into which no window has ever led. What fails leaves it mapped. */
+/*
+ * Unmaps the region and its mirrors, into which no window leads any more, if no thread may be in a
+ * stub or return to one. What fails leaves all mapped.
+ */
 void region_leave(struct patch *p);
 /*
  * threads.c: whether each thread of the process can run what the region will have; where their rseq

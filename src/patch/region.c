@@ -135,8 +135,7 @@ void patch_leave(struct patch *p, struct patch_left *ret)
 		/* pages that nobody reads any more; a stub that still runs gets a new one */
 		(void)fallocate(p->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 				(off_t)p->data_size);
-		if (!p->next_row)
-			region_leave(p);
+		region_leave(p);
 	}
 	err_destroy(e); /* the keeper tries once more when we end, and then patch_leftovers() */
 	_Static_assert(PATCH_LEFT_MAX == WINDOWS_LEFT_MAX, "the same");

@@ -314,6 +314,7 @@ static int by_window_addr(const void *pa, const void *pb)
 void patch_forget(struct patch *p, const struct patch_window *w, uint32_t n)
 {
 	CLEANUP(free) const struct patch_window **sorted = xcalloc(MAX(n, 1u), sizeof(*sorted));
+	uint8_t byte;
 
 	for (uint32_t i = 0; i < n; i++)
 		sorted[i] = &w[i];
@@ -323,8 +324,11 @@ void patch_forget(struct patch *p, const struct patch_window *w, uint32_t n)
 		const struct patch_window key = {.addr = r->addr}, *k = &key;
 
 		if (r->is_used && bsearch(&k, sorted, n, sizeof(*sorted), by_window_addr) &&
-		    !row_remains(p, r))
+		    !row_remains(p, r)) {
+			/* others' bytes may hide the jump */
+			p->journal->has_strange |= sys_pread(p->mem_fd, &byte, 1, r->addr) == 1;
 			row_free(p, i);
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ FILE = f"{TMP}/hostile"
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -65,6 +66,14 @@ static void bytes_write(unsigned long from, unsigned long size, int n)
 	for (int i = 0; i < n; i++)
 		*(volatile unsigned char *)(from + number() % size) = number();
 }
+/* Until the other side has had enough: behind the end of dtrace the memory is gone. */
+static int goes_on(void)
+{
+	struct pollfd p = {.fd = 0, .events = POLLIN};
+
+	usleep(200);
+	return poll(&p, 1, 0) == 0;
+}
 static void *harm(void *arg)
 {
 	const char *how = arg;
@@ -74,12 +83,16 @@ static void *harm(void *arg)
 	region_find();
 	if (getchar() != '\n') /* windows are in place, and fire */
 		return arg;
-	for (int i = 0; i < 3000 && strcmp(how, "data") == 0; i++, usleep(200))
+	while (strcmp(how, "data") == 0 && goes_on())
 		bytes_write(data, data_end - data, 1000);
-	for (int i = 0; i < 3000 && strcmp(how, "head") == 0; i++, usleep(200))
+	while (strcmp(how, "head") == 0 && goes_on())
 		bytes_write(data, 8192, 5);
-	for (int i = 0; i < 3000 && strcmp(how, "records") == 0; i++, usleep(200)) /* but for the head */
+	while (strcmp(how, "records") == 0 && goes_on()) /* but for the head */
 		bytes_write(data + 8192, data_end - data - 8192, 5000);
+	if (strchr("dhr", *how)) {
+		puts("over");
+		fflush(stdout);
+	}
 	if (strcmp(how, "code") == 0) {
 		mprotect((void *)head, head_end - head, PROT_READ | PROT_WRITE);
 		mprotect((void *)code, code_end - code, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -185,6 +198,10 @@ def session(how, seed, seconds):
         t.stdin.write("\n")
         t.stdin.flush()
         time.sleep(seconds)
+        if how in ("data", "head", "records"):
+            t.stdin.write("\n")
+            t.stdin.flush()
+            t.stdout.readline()
         d.send_signal(signal.SIGINT)
     try:
         d.wait(60 * PATIENCE)
