@@ -282,6 +282,31 @@ static void stopped_release(const struct stopped *s)
 	_exit(0);
 }
 
+/* ---- windows ------------------------------------------------------------------------------- */
+
+static bool fds_have(const int *fds, uint32_t n, int fd)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (fds[i] == fd)
+			return true;
+	return false;
+}
+
+/*
+ * Takes back what the tracer has left. Links come first: a process that a debugger holds is tried
+ * for seconds, and nothing is to be traced meanwhile. They are closed one by one, so that the
+ * kernel has finished with each before the next one, and the fence, which is above, goes last.
+ */
+static void windows_release(struct patched *p, const struct stopped *s)
+{
+	if (!p->n)
+		return;
+	for (int fd = 0; fd < nlinks; fd++)
+		if (fd != s->map && !patched_has_fd(p, fd) && !fds_have(s->fds, s->n, fd))
+			(void)close(fd);
+	patched_undo(p);
+}
+
 /* ---- receiving requests ---------------------------------------------------------------------- */
 
 /*
@@ -318,7 +343,7 @@ static bool request_receive(int sock, int ret_fds[KEEPER_FDS])
  * the tracer, which waits for the keeper's end, does not wait for the kernel. The clone waits until
  * the keeper has ended: the kernel detaches with the last copy, which must not be the keeper's.
  */
-static NORETURN void end_late(struct owned *o, struct patched *p)
+static NORETURN void end_late(struct owned *o, struct patched *p, const struct stopped *s)
 {
 	int self = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
 	struct pollfd end = {.fd = self, .events = POLLIN};
@@ -330,7 +355,7 @@ static NORETURN void end_late(struct owned *o, struct patched *p)
 		while (poll(&end, 1, -1) < 0 && errno == EINTR)
 			;
 	owned_release(o, p);
-	patched_undo(p); /* what the tracer could not take back */
+	windows_release(p, s);
 	_exit(0);
 }
 
@@ -364,7 +389,7 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 	if (!request_receive(sock, fds))
 		return false;
 	if (area->op == KEEPER_DETACH_ELSEWHERE)
-		end_late(owned, p);
+		end_late(owned, p, s);
 	if (area->op == KEEPER_DROP) {
 		do_drop(area);
 	} else if (area->op == KEEPER_UNPATCHED) {
@@ -469,7 +494,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 			break;
 	}
 	owned_release(&owned, &patched);
-	patched_undo(&patched); /* none, if the tracer has ended in order */
+	windows_release(&patched, &stopped); /* none, if the tracer has ended in order */
 	if (!area->is_done)
 		stopped_release(&stopped);
 	_exit(0); /* closes all links (keeper.h) */

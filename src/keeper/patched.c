@@ -28,6 +28,17 @@ const struct patched_process *patched_find(const struct patched *p, uint64_t id)
 	return NULL;
 }
 
+bool patched_has_fd(const struct patched *p, int fd)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct patched_process *x = &p->list[i];
+
+		if (fd == x->mem_fd || fd == x->journal_fd || fd == x->region_fd)
+			return true;
+	}
+	return false;
+}
+
 static void process_close(const struct patched_process *x)
 {
 	(void)close(x->mem_fd);

@@ -25,4 +25,5 @@ bool patched_add(struct patched *p, uint64_t id, int mem_fd, int journal_fd, int
 /* NULL: it has no windows. */
 const struct patched_process *patched_find(const struct patched *p, uint64_t id);
 void patched_drop(struct patched *p, uint64_t id);
+bool patched_has_fd(const struct patched *p, int fd); /* whether it is one of theirs */
 void patched_undo(struct patched *p);

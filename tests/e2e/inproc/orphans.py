@@ -153,6 +153,33 @@ def await_code(what, t, want):
     check(f"{what}: its code is as before", t.code() == want, True)
 
 
+def breakpoints(t, clean):
+    """How many breakpoints its code has that were not there before: bytes that have changed alone, which those of a jump have not."""
+    n = 0
+    for old, new in zip(clean, t.code()):
+        at = new.find(0xCC)
+        while at >= 0:
+            n += old[at] != 0xCC and old[at - 1:at] == new[at - 1:at] and old[at + 1:at + 2] == new[at + 1:at + 2]
+            at = new.find(0xCC, at + 1)
+    return n
+
+
+def keeper_lives(tracer):
+    try:
+        return bool(keeper_of(tracer))
+    except ValueError:
+        return False
+
+
+def await_over(what, tracer, t, clean):
+    """Tracing is over while the keeper still tries windows, for seconds, of a process that is held: links come first."""
+    while keeper_lives(tracer):
+        if not breakpoints(t, clean):
+            check(f"{what}: uprobes are gone before windows are tried", keeper_lives(tracer), True)
+            return
+    check(f"{what}: uprobes are gone before windows are tried", False, True)
+
+
 def keeper_of(tracer):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -241,7 +268,10 @@ def stays():
         child = Child(t, pipes)
         held = child if who == "the child" else t
         gdb = Debugger(held.pid)
+        check(f"held, {who}: there are uprobes", breakpoints(t, clean) > 0, True)
         tracer.end()
+        if held is t:
+            await_over(f"held, {who}", tracer, t, clean)
         want = f"without effect, because it could not be stopped, or shares its memory: {child.pid};" if held is child else f" in process {t.pid}, without effect"
         check(f"held, {who}: it is said", want in tracer.err or tracer.err, True)
         await_code(f"held, {who}: the other one", t if held is child else child, clean)
