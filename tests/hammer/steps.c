@@ -145,6 +145,7 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 	greg_t *g = uc->uc_mcontext.gregs;
 	void *fp = uc->uc_mcontext.fpregs;
 	uint64_t pc = (uint64_t)g[REG_RIP];
+	bool goes_on;
 
 	if (run.phase == RUN_STARTS) {
 		bytes_copy(run.saved.regs, g, sizeof(run.saved.regs));
@@ -170,9 +171,11 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 	}
 	if (run.was_at_site[0] && !run.next)
 		run.next = pc;
-	if (sig == SIGTRAP)
+	goes_on = sig == SIGTRAP && run_goes_on(pc);
+	/* a jump to the site leaves the window, too */
+	if (goes_on || (sig == SIGTRAP && !run.follow))
 		sites_keep(g);
-	if (sig == SIGTRAP && run_goes_on(pc) && ++run.steps < run.limit) {
+	if (goes_on && ++run.steps < run.limit) {
 		run.last = pc;
 		return;
 	}
