@@ -382,16 +382,11 @@ static struct err *filters_suspend(struct enter *t)
 		       : refuse_hold(t->p->pid, true, tid, sys);
 }
 
-/*
- * Holds the process; a thread of it can make calls then. Whether the others could is asked when
- * they run again (threads_ask()).
- */
-static struct err *calls_begin(struct enter *t)
+/* A thread of the process, which is held, can make calls then. */
+static struct err *calls_prepare(struct enter *t)
 {
-	struct err *e = threads_hold(t);
+	struct err *e = proc_maps_read(t->p->pid, &t->maps);
 
-	if (!e)
-		e = proc_maps_read(t->p->pid, &t->maps);
 	if (!e)
 		e = slack_borrow(t);
 	t->is_slack_used = t->has_slack && slack_find_used(t);
@@ -400,6 +395,14 @@ static struct err *calls_begin(struct enter *t)
 	if (!e)
 		e = filters_suspend(t);
 	return e;
+}
+
+/* Holds the process. Whether all threads could make calls is asked later (threads_ask()). */
+static struct err *calls_begin(struct enter *t)
+{
+	struct err *e = threads_hold(t);
+
+	return e ? e : calls_prepare(t);
 }
 
 /* All threads but the one that makes calls run again. */
@@ -569,12 +572,37 @@ static bool region_is_used(const struct enter *t)
 	return windows_have_threads(p->journal, p->mem_fd, &t->held, ranges, n);
 }
 
+/*
+ * Whether the process with this id still executes what we have entered. The mem file alone does not
+ * say it: another process may keep the memory that it had before an exec.
+ */
+static bool region_is_there(const struct patch *p)
+{
+	CLEANUP(fd) int mem_fd = process_memory_open(p->pid);
+
+	return windows_is_there(p->journal, p->mem_fd) && mem_fd >= 0 &&
+	       windows_is_there(p->journal, mem_fd);
+}
+
+/* Another program, or another process that has got the id, is not stopped. */
+static struct err *leave_begin(struct enter *t)
+{
+	struct err *e;
+
+	if (!region_is_there(t->p))
+		return refuse_gone(t->p->pid);
+	e = threads_hold(t);
+	if (!e && !region_is_there(t->p)) /* it has executed one meanwhile */
+		e = refuse_gone(t->p->pid);
+	return e ? e : calls_prepare(t);
+}
+
 static void leave_run(void *ctx)
 {
 	struct enter *t = ctx;
 
 	t->is_busy = t->is_used = false;
-	t->e = calls_begin(t);
+	t->e = leave_begin(t);
 	if (!t->e && t->p->next_row && region_is_used(t)) {
 		t->is_used = true;
 		calls_end(t);

@@ -3,8 +3,10 @@
 
 A signal handler of the program waits, when it is told to, as soon as it has interrupted code that is not the program's own: a stub. The region must stay mapped
 then, or the program dies when the handler returns.
+
+A program that the process executes while it is traced is not stopped when the session ends: another dtrace sees who asks for what by ptrace(2).
 """
-import os, subprocess, sys
+import os, subprocess, sys, time
 
 from tracing import Target, Tracer, check, report
 
@@ -57,6 +59,8 @@ int main(void)
 		pthread_create(&t[i], NULL, runs, (void *)i);
 	puts("ready");
 	while (fflush(stdout), fgets(line, sizeof(line), stdin)) {
+		if (line[0] == 'x')
+			execl("/bin/sleep", "sleep", "1000", (char *)NULL);
 		hunts = line[0] == 'h';
 		while (hunts && !is_caught) {
 			pthread_kill(t[1], SIGUSR1);
@@ -101,9 +105,31 @@ def interrupted():
     check("interrupted: the program ends well", t.end(), 0)
 
 
+def requests(t, tracer):
+    """How many requests of ptrace(2) the process gets when the session ends."""
+    watch = Tracer("off", f'int n; syscall::ptrace:entry /arg1 == {t.pid}/ {{ n++; }} END {{ printf("%d\\n", n); }}', [])
+    tracer.end()
+    return int(watch.end()[0])
+
+
+def executed():
+    t = Target(f"{TMP}/regions")
+    tracer = Tracer("auto", SCRIPT, t.pid)
+    t.tell("x")
+    while os.path.basename(os.readlink(f"/proc/{t.pid}/exe")) == "regions":
+        time.sleep(0.01)
+    check("executed: requests to the new program", requests(t, tracer), 0)
+    t.p.kill()
+    t.p.wait()
+    t = Target(f"{TMP}/regions")
+    check("executed: requests are seen where nothing was", requests(t, Tracer("auto", SCRIPT, t.pid)) > 0, True)
+    check("executed: the other program ends well", t.end(), 0)
+
+
 with open(f"{TMP}/regions.c", "w") as f:
     f.write(SOURCE)
 subprocess.run([CC, "-O1", "-pthread", "-o", f"{TMP}/regions", f"{TMP}/regions.c"], check=True)
 sessions()
 interrupted()
+executed()
 sys.exit(report())
