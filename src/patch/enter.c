@@ -96,12 +96,18 @@ static struct err *slack_borrow(struct enter *t)
 			EDT_NOTSUP);
 }
 
-/* A thread with enough memory below its stack pointer, that is not in use. */
+/*
+ * A thread with enough memory below its stack pointer, that is not in use. One that cannot make
+ * calls, as it handles its own itself, is passed over.
+ */
 static struct err *frame_borrow(struct enter *t)
 {
+	struct err *first = NULL;
+
 	for (uint32_t i = 0; i < t->held.n; i++) {
 		struct arch_words w;
 		const struct proc_map *m;
+		struct err *e;
 		taddr at;
 
 		if (!arch_patch->words_read(t->held.threads[i].tid, &w))
@@ -112,11 +118,21 @@ static struct err *frame_borrow(struct enter *t)
 		if (!m || !m->is_write || m->is_shared || arch_patch->sp(&w) >= m->end ||
 		    sys_pread(t->p->mem_fd, t->frame_was, ARCH_FRAME_MAX, at) != ARCH_FRAME_MAX)
 			continue;
+		e = refuse_thread(t->p->pid, t->held.threads[i].tid);
+		if (e && first)
+			err_destroy(e);
+		else if (e)
+			first = e;
+		if (e)
+			continue;
+		err_destroy(first);
 		t->remote.tid = t->held.threads[i].tid;
 		t->remote.frame = at;
 		t->has_frame = true;
-		return refuse_thread(t->p->pid, t->remote.tid);
+		return NULL;
 	}
+	if (first)
+		return first;
 	return err_hint(err_code(err_new("no thread of process %d has room on its stack for a call",
 					 (int)t->p->pid),
 				 EDT_NOTSUP),

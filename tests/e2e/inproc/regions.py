@@ -18,11 +18,16 @@ SOURCE = r"""
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
 extern char __executable_start, etext;
 static volatile long kept[3];
+static char dispatches = 1;
 static volatile int hunts, is_caught, is_over, is_bad;
 __attribute__((noinline, noclone, noipa)) static long work(long n, int i)
 {
@@ -59,6 +64,9 @@ int main(void)
 		pthread_create(&t[i], NULL, runs, (void *)i);
 	puts("ready");
 	while (fflush(stdout), fgets(line, sizeof(line), stdin)) {
+		/* calls from all addresses of programs are let through */
+		if (line[0] == 'd' && prctl(PR_SET_SYSCALL_USER_DISPATCH, 1, 0, 1ul << 47, &dispatches))
+			puts("2");
 		if (line[0] == 'x')
 			execl("/bin/sleep", "sleep", "1000", (char *)NULL);
 		hunts = line[0] == 'h';
@@ -105,6 +113,22 @@ def interrupted():
     check("interrupted: the program ends well", t.end(), 0)
 
 
+def dispatched():
+    """The first thread handles its system calls itself: another one unmaps the region."""
+    t = Target(f"{TMP}/regions")
+    tracer = Tracer("auto", SCRIPT, t.pid, "-x", "debug")
+    can = t.call("d") != 2
+    tracer.end()
+    if can:
+        # a thread that gets no CPU can be in a stub for long
+        check("dispatched: no code is left", regions(t) == 0 or "a thread is in its code" in tracer.err or tracer.err, True)
+        check("dispatched: results", t.call("r"), 0)
+        check("dispatched: the program ends well", t.end(), 0)
+    else:
+        t.p.kill()
+        t.p.wait()
+
+
 def requests(t, tracer):
     """How many requests of ptrace(2) the process gets when the session ends."""
     watch = Tracer("off", f'int n; syscall::ptrace:entry /arg1 == {t.pid}/ {{ n++; }} END {{ printf("%d\\n", n); }}', [])
@@ -131,5 +155,6 @@ with open(f"{TMP}/regions.c", "w") as f:
 subprocess.run([CC, "-O1", "-pthread", "-o", f"{TMP}/regions", f"{TMP}/regions.c"], check=True)
 sessions()
 interrupted()
+dispatched()
 executed()
 sys.exit(report())
