@@ -74,6 +74,10 @@ void inproc_leave(struct inproc *p)
 	stops_tell(p);
 	err_destroy(patch_switch(p->patch, false)); /* fails if the process has ended */
 	patch_leave(p->patch, &p->left);
+	if (p->left.kept)
+		inproc_debug(p, "memory stays", p->left.kept);
+	err_destroy(p->left.kept);
+	p->left.kept = NULL;
 	inproc_children_leave(p);
 	p->patch = NULL;
 }

@@ -9,6 +9,7 @@
  * What is borrowed gets its bytes back.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -19,6 +20,7 @@
 #include "arch/arch.h"
 #include "arch/patch.h"
 #include "arch/stub.h"
+#include "base/text.h"
 #include "dtrace.h"
 #include "kernel/sys.h"
 #include "patch/hole.h"
@@ -53,8 +55,10 @@ struct enter {
 	uint64_t near_size;   /* of what lies at region before the switch page */
 	/* what is mapped: at region, with the switch page and what follows; data elsewhere */
 	bool has_near, has_data;
-	bool is_busy; /* a thread did not stop */
-	bool is_used; /* a thread may be in a stub */
+	bool is_busy;	/* a thread did not stop */
+	bool is_used;	/* a thread may be in a stub */
+	bool is_shared; /* another process has the memory */
+	bool is_gone;	/* the process has ended, or executed a program */
 	struct err *e;
 };
 
@@ -258,19 +262,27 @@ static struct err *region_map(struct enter *t)
 	return r ? refuse_call(t->p->pid, "madvise", (int)-r) : NULL;
 }
 
+/* Keeps the first failure in *e. */
+static void part_unmap(struct enter *t, taddr at, uint64_t size, struct err **e)
+{
+	int64_t r = enter_call(t, SYS_munmap, at, size, 0, 0, 0);
+
+	if (r && !*e)
+		*e = refuse_call(t->p->pid, "munmap", (int)-r);
+}
+
 /*
- * Nothing is in it yet. What was not mapped may be somebody else's: a process that shares the
- * memory and is not held can have mapped something in the hole meanwhile.
+ * No thread is in it. What was not mapped may be somebody else's: a process that shares the memory
+ * and is not held can have mapped something in the hole meanwhile.
  */
-static void region_unmap(struct enter *t)
+static void region_unmap(struct enter *t, struct err **e)
 {
 	if (t->has_near)
-		(void)enter_call(t, SYS_munmap, t->region, t->near_size + REGION_PRIVATE, 0, 0, 0);
+		part_unmap(t, t->region, t->near_size + REGION_PRIVATE, e);
 	if (t->has_data)
-		(void)enter_call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
+		part_unmap(t, t->p->data, t->p->data_size, e);
 	if (t->relays_size)
-		(void)enter_call(t, SYS_munmap, t->region + t->near_size + REGION_PRIVATE,
-				 t->relays_size, 0, 0, 0);
+		part_unmap(t, t->region + t->near_size + REGION_PRIVATE, t->relays_size, e);
 }
 
 /* ---- our side -------------------------------------------------------------------------------- */
@@ -358,13 +370,14 @@ static struct err *threads_hold(struct enter *t)
 
 	switch (seize_process(pid, &t->held)) {
 	case SEIZE_DONE: break;
-	case SEIZE_GONE: return refuse_gone(pid);
+	case SEIZE_GONE: t->is_gone = true; return refuse_gone(pid);
 	case SEIZE_REFUSED: return refuse_hold(pid, false, t->held.tid, t->held.sys);
 	case SEIZE_MANY: return refuse_hold(pid, false, pid, 0);
 	case SEIZE_BUSY: t->is_busy = true; return refuse_busy(pid, t->held.tid);
 	}
 	if (!partner || proc_memory_compare(pid, partner) != MEMORY_SAME)
 		partner = proc_memory_newcomer(pid, since);
+	t->is_shared = partner != 0;
 	return partner ? refuse_shared(pid, partner) : NULL;
 }
 
@@ -492,7 +505,7 @@ static void leave_try(void *ctx)
 	t->is_busy = false;
 	e = calls_begin(t);
 	if (!e)
-		region_unmap(t);
+		region_unmap(t, &e);
 	calls_end(t);
 	t->has_near = t->has_near && t->is_busy;
 	t->has_data = t->has_data && t->is_busy;
@@ -605,48 +618,76 @@ static struct err *leave_begin(struct enter *t)
 {
 	struct err *e;
 
-	if (!region_is_there(t->p))
+	t->is_gone = !region_is_there(t->p);
+	if (t->is_gone)
 		return refuse_gone(t->p->pid);
 	e = threads_hold(t);
-	if (!e && !region_is_there(t->p)) /* it has executed one meanwhile */
-		e = refuse_gone(t->p->pid);
-	return e ? e : calls_prepare(t);
+	if (e)
+		return e;
+	t->is_gone = !region_is_there(t->p); /* it has executed one meanwhile */
+	return t->is_gone ? refuse_gone(t->p->pid) : calls_prepare(t);
+}
+
+/* Once no thread is in them. */
+static struct err *all_unmap(struct enter *t)
+{
+	const struct patch *p = t->p;
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < p->nmirrors; i++)
+		if (region_is_at(p, p->mirrors[i]))
+			part_unmap(t, p->mirrors[i], mirror_span(p), &e);
+	if (region_is_at(p, p->journal->region))
+		region_unmap(t, &e);
+	return e;
 }
 
 static void leave_run(void *ctx)
 {
 	struct enter *t = ctx;
 
-	t->is_busy = t->is_used = false;
+	t->is_busy = t->is_used = t->is_shared = false;
 	t->e = leave_begin(t);
-	if (!t->e && t->p->next_row && region_is_used(t)) {
-		t->is_used = true;
-		calls_end(t);
-		return;
-	}
-	for (uint32_t i = 0; i < t->p->nmirrors && !t->e; i++)
-		if (region_is_at(t->p, t->p->mirrors[i]))
-			(void)enter_call(t, SYS_munmap, t->p->mirrors[i], mirror_span(t->p), 0, 0,
-					 0);
-	if (!t->e && region_is_at(t->p, t->p->journal->region))
-		region_unmap(t);
+	t->is_used = !t->e && t->p->next_row && region_is_used(t);
+	if (t->is_used)
+		t->e = err_new("a thread is in its code, or a signal handler may return there");
+	else if (!t->e)
+		t->e = all_unmap(t);
 	calls_end(t);
 }
 
-/* Waits before another try: as long as a thread does not stop, and a few times for a stub's end. */
-static bool leave_pause(const struct enter *t, uint64_t until, uint32_t ntries)
+/*
+ * Waits before another try: as long as a thread does not stop, and a few times for the end of a
+ * stub, or of a child of vfork().
+ */
+static bool leave_pause(const struct enter *t, uint64_t until, uint32_t *ntries)
 {
-	struct timespec pause = {.tv_nsec = LEAVE_NS << 2 * ntries};
+	struct timespec pause = {0};
 
 	if (t->is_busy)
 		return busy_wait(until, NULL);
-	if (!t->is_used || ntries >= LEAVE_TRIES)
+	if (!(t->is_used || t->is_shared) || *ntries >= LEAVE_TRIES)
 		return false;
+	pause.tv_nsec = LEAVE_NS << 2 * (*ntries)++;
 	(void)nanosleep(&pause, NULL);
 	return true;
 }
 
-void region_leave(struct patch *p)
+struct err *region_stays(const struct patch *p, struct err *why)
+{
+	bool has_region = region_is_at(p, p->journal->region);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->nmirrors; i++)
+		n += region_is_at(p, p->mirrors[i]);
+	if (n)
+		return err_wrap(why, "process %d keeps %s%" PRIu32 " mirror%s of the region",
+				(int)p->pid, has_region ? "the region, and " : "", n, PLURAL(n));
+	return err_wrap(why, "process %d keeps %s", (int)p->pid,
+			has_region ? "the region" : "a part of the region");
+}
+
+struct err *region_leave(struct patch *p)
 {
 	const struct windows_journal *j = p->journal;
 	struct enter t = {.p = p,
@@ -663,20 +704,29 @@ void region_leave(struct patch *p)
 	 * A call that has failed in its middle is still in the region. And where bytes of a window
 	 * were others, our jump may come back when a debugger takes its breakpoint away.
 	 */
-	if (p->is_left || j->has_strange)
-		return;
+	if (!region_is_there(p))
+		return NULL;
+	if (p->is_left)
+		return region_stays(p, err_new("a thread may be in a call there that has failed"));
+	if (j->has_strange)
+		return region_stays(p, err_new("a window had bytes that were not ours, so a "
+					       "debugger may bring its jump back"));
 	t.has_data = is_apart && p->data_size;
 	t.frame_was = xmalloc(ARCH_FRAME_MAX);
 	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
 	do {
-		e = worker_run(leave_run, &t);
-		is_again = !e && !t.remote.is_left && leave_pause(&t, until, ntries++);
-		err_destroy(e);
-		err_destroy(
-			t.e); /* it has ended, or does not stop: nothing leads into what stays */
+		err_destroy(t.e);
 		t.e = NULL;
+		e = worker_run(leave_run, &t);
+		is_again = !e && !t.remote.is_left && !t.is_gone && leave_pause(&t, until, &ntries);
 	} while (is_again);
 	enter_deinit(&t);
+	if (!e)
+		e = t.e;
+	if (!t.is_gone)
+		return e ? region_stays(p, e) : NULL; /* nothing leads into it */
+	err_destroy(e);
+	return NULL;
 }
 
 bool region_rows_write(const struct patch *p, uint32_t row, uint32_t n)

@@ -107,6 +107,8 @@ struct patch_left {
 	uint32_t nwindows;  /* of the process */
 	uint32_t nchildren; /* that have windows; the first PATCH_LEFT_MAX of them: */
 	pid_t children[PATCH_LEFT_MAX];
+	/* Why the region, or a mirror, is still mapped; NULL: none is. The caller destroys it. */
+	struct err *kept;
 };
 void patch_leave(struct patch *p, struct patch_left *ret);
 pid_t patch_pid(const struct patch *p);

@@ -112,9 +112,12 @@ void own_add(struct patch *p, taddr at, uint64_t size);
 void stop_count(struct patch *p, uint64_t ns);
 /*
  * Unmaps the region and its mirrors, into which no window leads any more, if no thread may be in a
- * stub or return to one. What fails leaves all mapped.
+ * stub or return to one. An error says what stays mapped, and why; that the process has ended, or
+ * has executed a program, which is not touched, is none.
  */
-void region_leave(struct patch *p);
+MUST_CHECK struct err *region_leave(struct patch *p);
+/* Says of what keeps the region mapped that it does; takes it over. */
+MUST_CHECK struct err *region_stays(const struct patch *p, struct err *why);
 /*
  * threads.c: whether each thread of the process can run what the region will have; where their rseq
  * areas are.

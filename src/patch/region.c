@@ -102,7 +102,7 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 			p->is_kept = !e;
 		}
 		if (e)
-			region_leave(p);
+			err_destroy(region_leave(p)); /* nothing leads into what stays */
 	}
 	if (e)
 		patch_free(p);
@@ -116,6 +116,7 @@ void patch_close(struct patch *p)
 	struct patch_left left;
 
 	patch_leave(p, &left);
+	err_destroy(left.kept);
 }
 
 void patch_leave(struct patch *p, struct patch_left *ret)
@@ -135,9 +136,11 @@ void patch_leave(struct patch *p, struct patch_left *ret)
 		/* pages that nobody reads any more; a stub that still runs gets a new one */
 		(void)fallocate(p->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 				(off_t)p->data_size);
-		region_leave(p);
+		ret->kept = region_leave(p);
+	} else {
+		/* the keeper tries once more when we end, and then patch_leftovers() */
+		ret->kept = region_stays(p, e);
 	}
-	err_destroy(e); /* the keeper tries once more when we end, and then patch_leftovers() */
 	_Static_assert(PATCH_LEFT_MAX == WINDOWS_LEFT_MAX, "the same");
 	ret->nwindows = patch_is_gone(p) ? 0 : patch_count(p);
 	ret->nchildren = p->left.n;

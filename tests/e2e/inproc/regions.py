@@ -105,10 +105,12 @@ def sessions():
 
 def interrupted():
     t = Target(f"{TMP}/regions")
-    tracer = Tracer("auto", SCRIPT, t.pid)
+    tracer = Tracer("auto", SCRIPT, t.pid, "-x", "debug")
     check("interrupted: results", t.call("h"), 0)
     tracer.end()
     check("interrupted: the code stays", regions(t), 1)
+    said = f"inproc: memory stays: process {t.pid} keeps the region: a thread is in its code"
+    check("interrupted: why it does is said", said in tracer.err or tracer.err, True)
     check("interrupted: results afterwards", t.call("g"), 0)
     check("interrupted: the program ends well", t.end(), 0)
 

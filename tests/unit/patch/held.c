@@ -429,6 +429,7 @@ static void test_stack_below(void)
 	shared->go = 1;
 	ok(await(&shared->is_ready, 1), "a thread has its stack right below the region");
 	patch_leave(p, &left);
+	err_destroy(left.kept);
 	is_int(left.nwindows, 0, "all windows are taken back even so");
 	ok(victim_is_clean(pid), "no byte is left");
 	is_int(victim_end(pid), 0, "the process ends well");

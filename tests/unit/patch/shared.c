@@ -154,6 +154,7 @@ static void test_later(void)
 	ok(has_failed(patch_write(p, windows + 2, 2, NULL, s)) && patch_count(p) == 2,
 	   "none comes when another process has the memory");
 	patch_leave(p, &left);
+	err_destroy(left.kept);
 	ok(left.nwindows == 2 && left.nchildren == 0 && !victim_is_clean(pid),
 	   "nor is one taken back, of %u, in the process or %u others", left.nwindows,
 	   left.nchildren);
@@ -166,6 +167,56 @@ static void test_later(void)
 	ok(!e && n >= 2 && victim_is_clean(pid),
 	   "which takes them back when the other one has ended");
 	(void)has_failed(e);
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
+/* Whether the region stays, and this is why. */
+static bool stays_because(struct patch *p, const char *why)
+{
+	struct err *e = region_leave(p);
+	bool is_it = e && strstr(err_text(e), "keeps the region: ") && strstr(err_text(e), why);
+
+	(void)has_failed(e);
+	return is_it && region_is_at(p, p->journal->region);
+}
+
+static void test_region(void)
+{
+	pid_t pid = victim_start(cloned_later_run);
+	struct err *e;
+	struct patch *p;
+	uint32_t n;
+
+	(void)await(&shared->is_ready, 1);
+	p = patch_all(pid);
+	ok(!has_failed(patch_take_back_all(p)), "windows are taken back");
+	p->is_left = true;
+	ok(stays_because(p, "has failed"), "the region stays where a call has failed");
+	p->is_left = false;
+	p->journal->has_strange = true;
+	ok(stays_because(p, "debugger"), "and where a window had other bytes");
+	p->journal->has_strange = false;
+	shared->go = 1;
+	(void)await(&shared->handling, 1);
+	n = p->stops.n;
+	ok(stays_because(p, "shares its memory"), "and where another process has the memory");
+	ok(p->stops.n - n > 1, "which is tried more than once: %u", p->stops.n - n);
+	shared->go = 2;
+	while (kill((pid_t)shared->handling, 0) == 0)
+		(void)usleep(1000);
+	ok(!has_failed(region_leave(p)) && !region_is_at(p, p->journal->region),
+	   "it goes when that has ended");
+	n = p->stops.n;
+	ok(!has_failed(region_leave(p)) && p->stops.n == n, "and nobody is held for it any more");
+	patch_close(p);
+	p = patch_all(pid);
+	ok(!has_failed(patch_take_back_all(p)), "the next windows are taken back");
+	p->data++; /* no begin of a page */
+	e = region_leave(p);
+	ok(e && strstr(err_text(e), "keeps a part of the region: munmap in process "),
+	   "a call of munmap() that fails is said");
+	(void)has_failed(e);
+	patch_close(p);
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
@@ -183,6 +234,7 @@ static void test_vfork(void)
 	   "nothing is written to a process by way of its child of vfork()");
 	shared->go = 2;
 	patch_leave(p, &left);
+	err_destroy(left.kept);
 	ok(left.nwindows == 0 && left.nchildren == 0 && victim_is_clean(pid),
 	   "its windows are taken back when that has ended");
 	is_int(victim_end(pid), 0, "no result was wrong");
@@ -200,6 +252,7 @@ static void test_grandchild(void)
 	(void)await(&shared->handling, 1);
 	child = (pid_t)shared->handling;
 	patch_leave(p, &left);
+	err_destroy(left.kept);
 	ok(left.nwindows == 0 && victim_is_clean(pid), "the process has its code again");
 	ok(left.nchildren == 2 && !victim_is_clean(child),
 	   "its child and the child of vfork() of that keep the windows: %u", left.nchildren);
@@ -222,6 +275,7 @@ int main(void)
 	gate = gate_create();
 	test_refused();
 	test_later();
+	test_region();
 	test_vfork();
 	test_grandchild();
 	gate_destroy(gate);
