@@ -68,6 +68,16 @@ static void cloned_later_run(void)
 	(void)await(&shared->stop, 1);
 }
 
+/* Leaves its memory to a relative. */
+static void executed_run(void)
+{
+	shared->is_ready = 1;
+	(void)await(&shared->go, 1);
+	(void)relative_make(CLONE_VM);
+	(void)execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+	_exit(8);
+}
+
 static void vforked_run(void)
 {
 	shared->is_ready = 1;
@@ -220,6 +230,40 @@ static void test_region(void)
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
+static bool executes_ours(pid_t pid)
+{
+	char path[64], ours[512], there[512];
+	ssize_t n = readlink("/proc/self/exe", ours, sizeof(ours));
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return n > 0 && readlink(path, there, sizeof(there)) == n &&
+	       memcmp(ours, there, (size_t)n) == 0;
+}
+
+static void test_executed(void)
+{
+	pid_t pid = victim_start(executed_run);
+	struct patch *p;
+	uint32_t n;
+
+	(void)await(&shared->is_ready, 1);
+	p = patch_all(pid);
+	ok(!has_failed(patch_take_back_all(p)), "windows are taken back");
+	shared->go = 1;
+	(void)await(&shared->handling, 1);
+	while (executes_ours(pid))
+		(void)usleep(1000);
+	n = p->stops.n;
+	ok(windows_is_there(p->journal, p->mem_fd), "a relative has the memory from before");
+	ok(!has_failed(region_leave(p)) && p->stops.n == n,
+	   "the program that was executed is not held for it");
+	ok(windows_is_there(p->journal, p->mem_fd), "nor is that memory changed by it");
+	patch_close(p);
+	shared->go = 2;
+	(void)kill(pid, SIGKILL);
+	is_int(victim_end(pid), 1000 + SIGKILL, "it has run until now");
+}
+
 static void test_vfork(void)
 {
 	pid_t pid = victim_start(vforked_run);
@@ -276,6 +320,7 @@ int main(void)
 	test_refused();
 	test_later();
 	test_region();
+	test_executed();
 	test_vfork();
 	test_grandchild();
 	gate_destroy(gate);
