@@ -272,7 +272,8 @@ int dtrace_core(dtrace_hdl_t *dtp, const char *target);
  * Lets the process of dtrace_proc_create() run on to the place that the option evaltime names; each
  * later call lets it run until it executes another program, as env and shells do, and to this place
  * of that one. It is held there. To be called before probes are looked for. Returns 1; 0: it has
- * ended.
+ * ended meanwhile. Fails if no process was created, if it has ended before the first place, if it
+ * is not held any more, if tracing has begun (EDT_ACTIVE), and when dtrace_interrupt() is called.
  */
 int dtrace_proc_advance(dtrace_hdl_t *dtp);
 /* Lets these processes run; to be called after dtrace_go(). */

@@ -134,8 +134,12 @@ int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
 int dtrace_proc_advance(dtrace_hdl_t *dtp)
 {
 	SESSION_CALL(dtp);
-	bool is_there;
-	struct err *e = targets_advance(&dtp->targets, &is_there);
+	bool is_there = false;
+	struct err *e = dtp->live.is_active
+				? err_code(err_new("dtrace_proc_advance() was called after "
+						   "dtrace_go()"),
+					   EDT_ACTIVE)
+				: targets_advance(&dtp->targets, &is_there);
 
 	return e ? session_result(dtp, e) : is_there;
 }

@@ -161,7 +161,10 @@ struct err *targets_advance(struct targets *t, bool *ret_is_there)
 		if (proc_is_created(t->procs.data[i]))
 			p = t->procs.data[i];
 	if (!p)
-		return NULL;
+		return err_hint(err_new("no process was created that could be run on"),
+				"call dtrace_proc_create() before");
+	if (!proc_is_held(p) && !proc_is_reaped(p))
+		return err_new("process %d was let go, and is not held any more", (int)proc_pid(p));
 	if (t->is_advanced)
 		return proc_advance_exec(p, &how, &result, ret_is_there);
 	t->is_advanced = true;

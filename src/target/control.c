@@ -381,6 +381,16 @@ bool proc_is_created(const struct proc *p)
 	return p->is_created;
 }
 
+bool proc_is_held(const struct proc *p)
+{
+	return p->is_held;
+}
+
+bool proc_is_reaped(const struct proc *p)
+{
+	return p->is_reaped;
+}
+
 int proc_fd(const struct proc *p)
 {
 	return p->pidfd;

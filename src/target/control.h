@@ -60,6 +60,8 @@ MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does noth
 
 pid_t proc_pid(const struct proc *p);
 bool proc_is_created(const struct proc *p); /* true for -c: we have started it */
+bool proc_is_held(const struct proc *p);    /* created, and stopped until proc_continue() */
+bool proc_is_reaped(const struct proc *p);  /* it has ended while it was held, and was run on */
 int proc_fd(const struct proc *p);	    /* becomes readable when the process ends */
 /*
  * True if the process has ended; the first time *ret_msg receives a text that says how, without

@@ -644,6 +644,36 @@ static int on_pid(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, v
 	return DTRACE_CONSUME_NEXT;
 }
 
+/* A process is run on while it is held, and that it cannot be is no sign that it has ended. */
+static void test_proc_advance(void)
+{
+	dtrace_hdl_t *h = api_open();
+
+	is_int(dtrace_proc_advance(h), -1, "no process was created");
+	ok(strstr(dtrace_errmsg(h, dtrace_errno(h)), "no process was created"), "%s",
+	   dtrace_errmsg(h, dtrace_errno(h)));
+	is_int(dtrace_proc_create(h, "sh -c 'exec sleep 1000'"), 0, "a process");
+	is_int(dtrace_proc_advance(h), 1, "is run to its first place");
+	is_int(dtrace_proc_advance(h), 1, "and to the program that it executes");
+	is_int(dtrace_proc_continue(h), 0, "is let go");
+	is_int(dtrace_proc_advance(h), -1, "one that runs is not run on");
+	ok(strstr(dtrace_errmsg(h, dtrace_errno(h)), "not held any more"), "%s",
+	   dtrace_errmsg(h, dtrace_errno(h)));
+	dtrace_close(h);
+	h = api_open();
+	is_int(dtrace_proc_create(h, "true"), 0, "a short one");
+	is_int(dtrace_proc_advance(h), 1, "is run to its first place");
+	is_int(dtrace_proc_advance(h), 0, "it has ended");
+	is_int(dtrace_proc_advance(h), 0, "and still has");
+	dtrace_close(h);
+	h = api_open();
+	is_int(dtrace_proc_create(h, "sleep 1000"), 0, "one that is traced");
+	(void)api_go(h, "BEGIN { trace($target); }");
+	is_int(dtrace_proc_advance(h), -1, "tracing has begun");
+	is_int(dtrace_errno(h), EDT_ACTIVE, "EDT_ACTIVE");
+	dtrace_close(h);
+}
+
 static void test_proc(void)
 {
 	dtrace_hdl_t *h = api_open();
@@ -742,6 +772,7 @@ int main(void)
 	test_speculation();
 	test_speculation_abort();
 	test_proc();
+	test_proc_advance();
 	test_interrupt();
 	test_recursion();
 	test_version();
