@@ -18,6 +18,7 @@
 /* Between two looks at threads that run: no call waits for several threads and nothing else. */
 #define NAP_MIN_NS  20000
 #define NAP_MAX_NS  1000000
+#define NAP_LONG_NS 20000000		    /* while no breakpoint can be met */
 #define CHECK_NS    ((uint64_t)50000000)    /* how often to look whether the breakpoint is there */
 #define STOP_MAX_NS ((uint64_t)20000000000) /* how long threads may take to stop */
 
@@ -26,6 +27,7 @@ struct tracee {
 	bool is_new;   /* the SIGSTOP with which the kernel begins to trace it has not come */
 	bool is_asked; /* a SIGSTOP was sent to it and has not come */
 	bool is_stopped;
+	bool is_halted;	 /* stopped, by a signal that stops a process, until a SIGCONT comes */
 	bool is_apart;	 /* it has executed a program, and with that has memory of its own */
 	bool is_sharing; /* a new one: it was probably made with the memory of its parent */
 	int sig;	 /* the signal that it gets when it goes on */
@@ -50,7 +52,7 @@ static struct err *tracee_resume(const struct tracees *t, struct tracee *p)
 {
 	if (ptrace(PTRACE_CONT, p->tid, NULL, (void *)(long)p->sig) != 0 && errno != ESRCH)
 		return ptrace_failed(t, "continue");
-	p->is_stopped = false;
+	p->is_stopped = p->is_halted = false;
 	p->sig = 0;
 	return NULL;
 }
@@ -149,6 +151,32 @@ static uint32_t break_find(const struct tracees *t, pid_t tid, int sig)
 	return k;
 }
 
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+/* The threads of a process that a signal has stopped go on. */
+static void halts_end(struct tracees *t, pid_t tgid)
+{
+	for (uint32_t i = 0; i < t->list.len; i++)
+		if (t->list.data[i].tgid == tgid)
+			t->list.data[i].is_halted = false;
+}
+
+/*
+ * A signal that stops the process, while no breakpoint can be met: it is passed on as others are.
+ * When the process stops by it, each thread reports that once more, as a stop that no signal
+ * explains.
+ */
+static void stop_signal_handle(struct tracee *p, int sig)
+{
+	siginfo_t info;
+
+	p->is_halted = ptrace(PTRACE_GETSIGINFO, p->tid, NULL, &info) != 0 && errno == EINVAL;
+	p->sig = p->is_halted ? 0 : sig;
+}
+
 static struct err *signal_handle(struct tracees *t, uint32_t i, int sig)
 {
 	struct tracee *p = &t->list.data[i];
@@ -164,8 +192,13 @@ static struct err *signal_handle(struct tracees *t, uint32_t i, int sig)
 			tracee_release(t, i);
 		return NULL;
 	}
-	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
-		return NULL; /* dropped */
+	if (is_stop_signal(sig)) {
+		if (!t->nbreaks) /* else it is dropped */
+			stop_signal_handle(p, sig);
+		return NULL;
+	}
+	if (sig == SIGCONT)
+		halts_end(t, p->tgid);
 	k = break_find(t, p->tid, sig);
 	if (k == t->nbreaks) {
 		p->sig = sig;
@@ -198,6 +231,7 @@ static struct err *status_handle(struct tracees *t, uint32_t i, int status)
 		return NULL;
 	}
 	p->is_stopped = true;
+	p->is_halted = false;
 	return event ? event_handle(t, i, event) : signal_handle(t, i, WSTOPSIG(status));
 }
 
@@ -208,7 +242,7 @@ static struct err *tracees_look(struct tracees *t, bool *ret_any)
 	for (uint32_t i = t->list.len; i-- > 0;) {
 		int status, got;
 
-		if (i >= t->list.len || t->list.data[i].is_stopped)
+		if (i >= t->list.len || (t->list.data[i].is_stopped && !t->list.data[i].is_halted))
 			continue;
 		do
 			got = waitpid(t->list.data[i].tid, &status, __WALL | WNOHANG);
@@ -227,12 +261,12 @@ static struct err *tracees_look(struct tracees *t, bool *ret_any)
 	return NULL;
 }
 
-static void wait_nap(long *ns)
+static void wait_nap(long *ns, long max)
 {
 	struct timespec ts = {.tv_nsec = *ns};
 
 	(void)nanosleep(&ts, NULL);
-	*ns = MIN(*ns * 2, NAP_MAX_NS);
+	*ns = MIN(*ns * 2, max);
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */
@@ -296,7 +330,7 @@ static struct err *tracees_stop(struct tracees *t)
 		if (!e && now_ns() - begin > STOP_MAX_NS)
 			e = err_new("the threads of process %d do not stop", (int)t->pid);
 		if (!e && !is_any)
-			wait_nap(&ns);
+			wait_nap(&ns, NAP_MAX_NS);
 	}
 	return e;
 }
@@ -313,9 +347,50 @@ static struct err *tracees_resume(struct tracees *t)
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < t->list.len && !e; i++)
-		if (t->list.data[i].is_stopped)
+		if (t->list.data[i].is_stopped && !t->list.data[i].is_halted)
 			e = tracee_resume(t, &t->list.data[i]);
 	return e;
+}
+
+/* Whether a SIGCONT has come for a thread or its process: halted, it cannot take the signal. */
+static bool is_continued(pid_t tid)
+{
+	static const char *const fields[] = {"SigPnd:", "ShdPnd:"};
+	char path[64], line[256];
+	bool ret = false;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+			if (strncmp(line, fields[i], strlen(fields[i])) == 0)
+				ret |= strtoull(line + strlen(fields[i]), NULL, 16) >>
+					       (SIGCONT - 1) &
+				       1;
+	if (f)
+		(void)fclose(f);
+	return ret;
+}
+
+/*
+ * ptrace does not tell that a SIGCONT has come for a process that a signal has stopped. Its threads
+ * go on when one was seen twice: between, all have told that they were stopped.
+ */
+static struct err *halts_check(struct tracees *t, bool *was_continued)
+{
+	pid_t tgid = 0;
+
+	for (uint32_t i = 0; i < t->list.len && !tgid; i++)
+		if (t->list.data[i].is_halted && is_continued(t->list.data[i].tid))
+			tgid = t->list.data[i].tgid;
+	if (tgid && *was_continued) {
+		halts_end(t, tgid);
+		*was_continued = false;
+		return tracees_resume(t);
+	}
+	*was_continued = tgid != 0;
+	return NULL;
 }
 
 /*
@@ -344,6 +419,9 @@ static bool breaks_are_gone(const struct tracees *t, struct break_check *c)
 /* Returns an error if it is no use to wait any longer. */
 static struct err *patience_check(const struct tracees *t, struct break_check *c)
 {
+	if (t->interrupts && *t->interrupts && !t->nbreaks)
+		return err_new("interrupted before process %d has executed another program",
+			       (int)t->pid);
 	if (t->interrupts && *t->interrupts)
 		return err_new("interrupted before process %d has come to the instruction before "
 			       "which it is to be held",
@@ -362,7 +440,7 @@ static struct err *tracees_go(struct tracees *t)
 	struct break_check check = {.at = now_ns()};
 	struct err *e = tracees_resume(t);
 	long ns = NAP_MIN_NS;
-	bool is_any;
+	bool is_any, was_continued = false;
 
 	while (!e && !is_over(t)) {
 		e = tracees_look(t, &is_any);
@@ -370,12 +448,15 @@ static struct err *tracees_go(struct tracees *t)
 			break;
 		if (is_any) {
 			check.nmissing = 0;
+			ns = NAP_MIN_NS;
 			e = tracees_resume(t);
 			continue;
 		}
 		e = patience_check(t, &check);
 		if (!e)
-			wait_nap(&ns);
+			e = halts_check(t, &was_continued);
+		if (!e)
+			wait_nap(&ns, t->nbreaks ? NAP_MAX_NS : NAP_LONG_NS);
 	}
 	return e;
 }

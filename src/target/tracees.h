@@ -15,8 +15,8 @@
  * When the breakpoint is reached, it is cleared, and then all threads are stopped: none runs while
  * probes are placed. If the tracer dies, the kernel kills all that are traced (PTRACE_O_EXITKILL).
  *
- * Signals are passed on to the process, but for those that would stop it, which are dropped until
- * it is released.
+ * Signals are passed on to the process. Those that would stop it are dropped while there is a
+ * breakpoint; without one it stops, and goes on when a SIGCONT comes.
  *
  * Owns     the hold on the threads; tracees_release() lets them run.
  * Errors   struct err *: the threads cannot be stopped, ptrace refuses, the caller is interrupted.

@@ -45,6 +45,15 @@ for command in "./short.rb" "sh -c 'true & x=\$(echo a); exec $ruby ./short.rb'"
 done
 "$memprof" objects sh -c 'echo before; exec /bin/true' >out 2>err; [ $? = 1 ] && grep -q 'has ended, and had no Ruby' err && grep -qx before out || fail "a command that never executes one"
 
+# one that stops itself before it executes its interpreter stands still until it is let go on
+rm -f stopping let_go
+"$memprof" objects -n 0 -c "sh -c 'echo \$\$ >stopping.new; mv stopping.new stopping; kill -STOP \$\$; [ -e let_go ] && exec $ruby ./short.rb'" >out 2>err & tracer=$!
+for i in $(seq 300); do [ -e stopping ] && break; sleep 0.1; done
+sleep 1
+touch let_go
+for i in $(seq 300); do [ "$(readlink -f /proc/"$(cat stopping)"/exe)" = "$(readlink -f /bin/sh)" ] || break; kill -CONT "$(cat stopping)"; sleep 0.1; done
+wait $tracer && grep -qx '   1000 ./short.rb:3:String' out || fail "a command that stops itself"
+
 "$memprof" objects -C --json -n 0 -x maxrate=10000000 $ruby --disable-gems test.rb >out 2>err || fail "created"
 /usr/bin/python3 - <<'END' || fail "created: other numbers"
 import json
