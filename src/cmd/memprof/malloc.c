@@ -826,7 +826,7 @@ static void allocators_watch(void *arg)
 		return;
 	(void)snprintf(provider, sizeof(provider), "pid%d", (int)w->m->pid);
 	requests_describe(&what, provider);
-	if (functions_find_later(what.data, function_note, &now))
+	if (functions_find_later(what.data, function_note, &now, NULL))
 		w->files = files;
 	strbuf_deinit(&what);
 	for (uint32_t i = 0; i < now.n; i++) {

@@ -141,9 +141,18 @@ typedef void function_f(const char *module, const char *function, void *arg);
 void functions_find(struct memprof *m, const char *description, function_f *func, void *arg);
 /*
  * The same while m is traced, with the number of the process instead of $target; false: it cannot
- * be looked at, for instance because it has ended.
+ * be looked at, for instance because it has ended, and the reason is added to *ret_why, which may
+ * be NULL.
  */
-bool functions_find_later(const char *description, function_f *func, void *arg);
+bool functions_find_later(const char *description, function_f *func, void *arg,
+			  struct strbuf *ret_why);
+/*
+ * While a command runs before anything is traced: signals that end a run, and the time of -d, end
+ * dtrace_proc_advance() with an error, and session_wait_is_over() says that they have come.
+ */
+void session_wait_begin(struct memprof *m);
+void session_wait_end(void);
+bool session_wait_is_over(void);
 /*
  * Whether the name of a file may stand in the text of a program: the process chooses it, and with
  * other characters it could be more than a name there.

@@ -64,9 +64,14 @@ static __attribute__((noreturn)) void runtime_refuse(struct memprof *m, bool has
 	    "none of its files %s one of the functions %s",
 	    (int)m->pid, has_ended ? "has ended, and had" : "has", has_ended ? "had" : "has",
 	    what.data);
-	fputs("hint: memprof alive counts objects by class, also of Node.js, Java and Lua; memprof "
-	      "without a word shows what grows\n",
-	      stderr);
+	if (m->command && m->shows_d)
+		fputs("hint: with --show the command does not run: give its interpreter as the "
+		      "first program of -c\n",
+		      stderr);
+	else
+		fputs("hint: memprof alive counts objects by class, also of Node.js, Java and Lua; "
+		      "memprof without a word shows what grows\n",
+		      stderr);
 	strbuf_deinit(&what);
 	session_close(m);
 	exit(E_ERROR);
@@ -80,20 +85,37 @@ static void runtime_note(const char *module, const char *function, void *arg)
 }
 
 /* Whether the process has a runtime: one of those, or another one, for which nothing waits. */
-static bool has_runtime(pid_t pid)
+static bool has_runtime(struct memprof *m)
 {
 	static const char *const others[] = {"_ZN4node5StartEiPPc", "JLI_Launch", "lua_newstate"};
-	struct strbuf what = {0};
+	struct strbuf what = {0}, why = {0};
 	bool ret = false;
 
 	for (size_t i = 0; i < NRUNTIMES; i++)
-		strbuf_addf(&what, "%spid%d::%s:entry", i ? "," : "", (int)pid,
+		strbuf_addf(&what, "%spid%d::%s:entry", i ? "," : "", (int)m->pid,
 			    runtimes[i]->functions[0]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		strbuf_addf(&what, ",pid%d::%s:entry", (int)pid, others[i]);
-	(void)functions_find_later(what.data, runtime_note, &ret);
+		strbuf_addf(&what, ",pid%d::%s:entry", (int)m->pid, others[i]);
+	if (!functions_find_later(what.data, runtime_note, &ret, &why))
+		say_fatal(m, "cannot look at the functions of process %d: %s", (int)m->pid,
+			  strbuf_text(&why));
 	strbuf_deinit(&what);
+	strbuf_deinit(&why);
 	return ret;
+}
+
+/* With evaltime=exec a program is held before its libraries are there, and so are runtimes. */
+static void evaltime_check(struct memprof *m)
+{
+	const char *when = "";
+
+	for (uint32_t i = 0; i < m->noptions; i++)
+		if (strncmp(m->options[i], "evaltime=", strlen("evaltime=")) == 0)
+			when = m->options[i] + strlen("evaltime=");
+	if (strcmp(when, "exec") == 0)
+		say_fatal(m, "objects of -c cannot be followed with -x evaltime=exec: a program "
+			     "has no libraries then, and maybe no runtime; leave it out, or use "
+			     "preinit");
 }
 
 /*
@@ -105,13 +127,24 @@ static void runtime_await(struct memprof *m)
 	bool is_told = false;
 	int n;
 
-	while ((n = dtrace_proc_advance(m->dtp)) == 1 && !has_runtime(m->pid)) {
+	evaltime_check(m);
+	if (m->shows_d) /* nothing of the command runs */
+		return;
+	session_wait_begin(m);
+	while ((n = dtrace_proc_advance(m->dtp)) == 1 && !session_wait_is_over() &&
+	       !has_runtime(m)) {
 		if (!is_told)
 			say("process %d has no Ruby, Python, PHP or Perl yet: it runs until it "
 			    "executes one\nhint: if it loads one as a library, use -p then",
 			    (int)m->pid);
 		is_told = true;
 	}
+	session_wait_end();
+	if (session_wait_is_over())
+		say_fatal(m,
+			  "ended while process %d had not executed Ruby, Python, PHP or Perl: "
+			  "nothing was traced",
+			  (int)m->pid);
 	if (n < 0)
 		library_fatal(m, "cannot run '%s'", m->command);
 	if (n == 0)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +60,30 @@ static void signals_catch(struct memprof *m)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			(void)sigaction(ends[i], &end, NULL);
+}
+
+void session_wait_begin(struct memprof *m)
+{
+	struct itimerval left = {.it_value.tv_sec = (time_t)m->duration_s};
+	struct sigaction end = {.sa_handler = end_note};
+
+	left.it_value.tv_usec = (suseconds_t)((m->duration_s - (double)left.it_value.tv_sec) * 1e6);
+	signals_catch(m);
+	(void)sigaction(SIGALRM, &end, NULL);
+	if (m->duration_s > 0)
+		(void)setitimer(ITIMER_REAL, &left, NULL);
+}
+
+void session_wait_end(void)
+{
+	const struct itimerval none = {0};
+
+	(void)setitimer(ITIMER_REAL, &none, NULL);
+}
+
+bool session_wait_is_over(void)
+{
+	return is_ending;
 }
 
 /*
@@ -353,13 +378,17 @@ void functions_find(struct memprof *m, const char *description, function_f *func
 		library_fatal(m, "cannot look for '%s'", description);
 }
 
-bool functions_find_later(const char *description, function_f *func, void *arg)
+bool functions_find_later(const char *description, function_f *func, void *arg,
+			  struct strbuf *ret_why)
 {
 	struct found f = {.func = func, .arg = arg};
 	int error;
 	dtrace_hdl_t *dtp = dtrace_open(DTRACE_VERSION, DTRACE_O_NODEV, &error);
 	bool ret = dtp && functions_list(dtp, description, &f);
 
+	if (!ret && ret_why)
+		strbuf_addf(ret_why, "%s",
+			    dtp ? dtrace_errmsg(dtp, dtrace_errno(dtp)) : dtrace_open_errmsg());
 	dtrace_close(dtp);
 	return ret;
 }

@@ -54,6 +54,18 @@ touch let_go
 for i in $(seq 300); do [ "$(readlink -f /proc/"$(cat stopping)"/exe)" = "$(readlink -f /bin/sh)" ] || break; kill -CONT "$(cat stopping)"; sleep 0.1; done
 wait $tracer && grep -qx '   1000 ./short.rb:3:String' out || fail "a command that stops itself"
 
+# what ends a run ends the wait, and with it the command; --show runs nothing
+"$memprof" objects -d 0.5 -c "sh -c 'echo \$\$ >waiting; exec sleep 1000'" >out 2>err; [ $? = 1 ] && grep -q 'nothing was traced' err || fail "-d while it waits"
+kill -0 "$(cat waiting)" 2>/dev/null && fail "-d leaves the command behind"
+rm -f waiting
+"$memprof" objects -c "sh -c 'echo \$\$ >waiting.new; mv waiting.new waiting; exec sleep 1000'" >out 2>err & tracer=$!
+for i in $(seq 300); do [ -e waiting ] && break; sleep 0.1; done
+kill -TERM $tracer
+wait $tracer; [ $? = 1 ] && grep -q 'nothing was traced' err || fail "TERM while it waits"
+kill -0 "$(cat waiting)" 2>/dev/null && fail "TERM leaves the command behind"
+"$memprof" objects --show -c "sh -c 'echo >touched; exec $ruby ./short.rb'" >out 2>err; [ $? = 1 ] && [ ! -e touched ] && grep -q '^hint: with --show' err || fail "--show of a command that begins with another program"
+"$memprof" objects -x evaltime=exec -c "sh -c 'echo >touched; exec $ruby ./short.rb'" >out 2>err; [ $? = 1 ] && [ ! -e touched ] && grep -q 'cannot be followed with -x evaltime=exec' err || fail "evaltime=exec"
+
 "$memprof" objects -C --json -n 0 -x maxrate=10000000 $ruby --disable-gems test.rb >out 2>err || fail "created"
 /usr/bin/python3 - <<'END' || fail "created: other numbers"
 import json
