@@ -38,6 +38,8 @@ static struct err *target_open(struct mdb *m)
 	}
 	if (m->opts.is_copy)
 		return target_copy(m->opts.pid, m->opts.keep, gate, &m->copied, &m->t);
+	if (m->opts.is_running)
+		return target_live_open(m->opts.pid, gate, &m->t);
 	e = m->opts.core ? target_core_open(m->opts.core, gate, &m->t)
 			 : target_hold(m->opts.pid, gate, &m->t);
 	return !e && m->opts.program ? target_core_set_program(m->t, m->opts.program) : e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The debugger: a core file, or a process that is held, and commands that look at it.
+ * The debugger: a core file, or a process that is held or runs, and commands that look at it.
  *
  *     command.c, expr.c, format.c   the language
  *     run.c, builtin.c              executes commands; those that are about the language
@@ -35,7 +35,8 @@ struct mdb_opts {
 	struct target *target; /* of that process, which is taken; NULL: none is open */
 	bool keeps_options;    /* those of the session stay as they are */
 	bool is_copy;	       /* a copy of the process is looked at, which goes on at once */
-	const char *keep;      /* the core file to make of that copy; NULL: none */
+	bool is_running;  /* it runs on, has no registers, and its memory may change meanwhile */
+	const char *keep; /* the core file to make of that copy; NULL: none */
 	bool is_json;
 	void *ctx;
 	/* Takes output of commands. False: nobody reads it any more, and the command ends. */

@@ -54,8 +54,7 @@ void look_fatal(struct memprof *m, struct err *e)
 	exit(E_ERROR);
 }
 
-/* Whether the process runs: one that nobody has waited for yet (a zombie) has ended. */
-static bool process_is_there(pid_t pid)
+bool look_is_there(pid_t pid)
 {
 	char path[32], line[512];
 	const char *name_end = NULL;
@@ -83,7 +82,7 @@ struct mdb *look_open_again(struct memprof *m)
 	struct err *e = mdb_open(&opts, &debugger);
 	char size[32];
 
-	if (e && !m->core && !process_is_there(m->pid)) {
+	if (e && !m->core && !look_is_there(m->pid)) {
 		err_destroy(e);
 		return NULL;
 	}

@@ -114,10 +114,10 @@ struct tracing {
 	const char *(*class_name)(uint64_t class, void *arg); /* NULL: not known */
 	/*
 	 * Gets the rows of agg before a report and once a second, while the process is there, and
-	 * is told when it has got all of them. NULL: nobody wants them.
+	 * is told when it has got all of them, and whether a report comes. NULL: nobody wants them.
 	 */
 	void (*row_note)(const dtrace_aggdata_t *row, void *arg);
-	void (*rows_end)(void *arg);
+	void (*rows_end)(void *arg, bool is_report);
 	void (*watch)(void *arg); /* called once a second, and at the end; NULL: nothing to watch */
 	/* leaks: called while probes still fire; then the rows go to take(), and are not printed */
 	void (*end_begin)(void *arg);
@@ -226,6 +226,8 @@ struct mdb *look_open_again(struct memprof *m);
 __attribute__((noreturn)) void look_fatal(struct memprof *m, struct err *e);
 /* Begins an object of JSON with the time and what is looked at. */
 void look_json_begin(const struct memprof *m, struct strbuf *b);
+/* Whether the process runs: one that nobody has waited for yet (a zombie) has ended. */
+bool look_is_there(pid_t pid);
 /* Adds a foreign text for a terminal. */
 void look_text_add(struct strbuf *b, const char *text);
 /* Says what the numbers do not have. */

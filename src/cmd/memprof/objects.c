@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "objects.h"
+#include "base/sorted.h"
 #include "base/text.h"
+#include "target/ident.h"
 
 static const struct runtime *const runtimes[] = {
 	&runtime_ruby,
@@ -16,14 +18,6 @@ static const struct runtime *const runtimes[] = {
 	&runtime_perl,
 };
 #define NRUNTIMES (sizeof(runtimes) / sizeof(runtimes[0]))
-
-/* A process may make classes without end: those that come then are printed as their addresses. */
-
-struct class
-{
-	uint64_t number;
-	char *name;
-};
 
 /* The functions of runtimes that the process has. */
 struct found {
@@ -183,25 +177,35 @@ static const struct runtime *runtime_find(struct objects *o)
 	return ret;
 }
 
-static const struct class *class_find(const struct objects *o, uint64_t number)
+struct class *class_find(const struct objects *o, uint64_t number)
 {
-	for (size_t i = 0; i < o->nclasses; i++)
-		if (o->classes[i].number == number)
-			return &o->classes[i];
-	return NULL;
+	uint32_t i = sorted_below(o->classes, o->nclasses, number, number);
+
+	return i < o->nclasses && o->classes[i].number == number ? &o->classes[i] : NULL;
 }
 
-bool class_is_known(const struct objects *o, uint64_t class)
+struct class *class_add(struct objects *o, uint64_t number, const char *name)
 {
-	return class_find(o, class) != NULL;
-}
+	uint32_t i = sorted_below(o->classes, o->nclasses, number, number);
 
-void class_add(struct objects *o, uint64_t class, const char *name)
-{
-	if (class_find(o, class) || o->nclasses == CLASSES_MAX)
-		return;
+	if (o->nclasses == CLASSES_MAX)
+		return NULL;
 	o->classes = mem_check(realloc(o->classes, (o->nclasses + 1) * sizeof(*o->classes)));
-	o->classes[o->nclasses++] = (struct class){class, mem_check(strdup(name))};
+	memmove(&o->classes[i + 1], &o->classes[i], (o->nclasses - i) * sizeof(*o->classes));
+	o->nclasses++;
+	o->classes[i] =
+		(struct class){.number = number, .name = name ? mem_check(strdup(name)) : NULL};
+	return &o->classes[i];
+}
+
+void class_name_note(struct objects *o, uint64_t number, const char *name)
+{
+	struct class *c = class_find(o, number);
+
+	if (!c)
+		(void)class_add(o, number, name);
+	else if (!c->name)
+		c->name = mem_check(strdup(name));
 }
 
 static const char *class_name(uint64_t number, void *arg)
@@ -221,7 +225,7 @@ static void name_note(const dtrace_aggdata_t *row, void *arg)
 	if (row->dtada_nkeys != 2 || k[1].dtd_kind != DTRACE_DATUM_STRING)
 		return;
 	text = mem_check(strndup(k[1].dtd_bytes, k[1].dtd_size));
-	class_add(o, k[0].dtd_value, text);
+	class_name_note(o, (uint64_t)k[0].dtd_value, text);
 	free(text);
 }
 
@@ -232,9 +236,9 @@ static void row_note(const dtrace_aggdata_t *row, void *arg)
 		class_note(arg, (uint64_t)row->dtada_keys[2].dtd_value);
 }
 
-static void rows_end(void *arg)
+static void rows_end(void *arg, bool is_report)
 {
-	classes_ask(arg);
+	classes_ask(arg, is_report);
 }
 
 int objects_run(struct memprof *m)
@@ -256,12 +260,14 @@ int objects_run(struct memprof *m)
 	if (m->flame)
 		say_fatal(m, "objects have a place, and no stack: there is no --flame of them");
 	session_open(m);
+	(void)proc_started(m->pid, &o.started);
 	runtime = runtime_find(&o);
 	if (runtime->program_make(&o)) {
 		t.d = o.d.data;
-		t.row_note = runtime->has_class_objects ? row_note : NULL;
+		t.row_note = o.reads_names ? row_note : NULL;
 		t.rows_end = rows_end;
 		status = session_run(m, &t);
+		classes_missing_say(&o);
 		if (runtime->end)
 			runtime->end(&o);
 	}
@@ -269,7 +275,7 @@ int objects_run(struct memprof *m)
 	for (size_t i = 0; i < o.nclasses; i++)
 		free(o.classes[i].name);
 	free(o.classes);
-	free(o.asked);
+	strbuf_deinit(&o.failure);
 	free(o.module);
 	strbuf_deinit(&o.d);
 	return status;

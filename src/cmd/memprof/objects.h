@@ -6,7 +6,7 @@
  *     objects_NAME.c   one runtime: its functions, and the program in D
  *
  * The program counts in @objects, whose keys are file, line and class, by live() or, with -C, by
- * sum(). A class is a number, mostly its address; its name is told by class_add() before the
+ * sum(). A class is a number, mostly its address; its name is told by class_name_note() before the
  * program runs, or by the keys of @names, which are the number and the name, when it runs. Adding a
  * runtime:
  *     1. objects_NAME.c with a struct runtime; its fixed part of D in d/objects_NAME.d;
@@ -23,11 +23,20 @@ struct objects {
 	char *module;			  /* the file that has the runtime's functions */
 	bool has[RUNTIME_NFUNCTIONS_MAX]; /* which of these it has */
 	struct strbuf d;		  /* the program */
-	struct class *classes;
-	size_t nclasses;
-	/* Classes without a name for which the debugger was asked, and how many of them. */
-	uint64_t *asked;
-	size_t nasked, nanswered;
+	struct class *classes;		  /* by number */
+	size_t nclasses, ndue;		  /* due: of whose names the debugger is to be asked */
+	bool reads_names;		  /* the debugger knows those that no probe tells */
+	uint64_t started;		  /* when the process has, in ticks: its id is used again */
+	struct strbuf failure;		  /* why the last name that failed could not be read */
+};
+
+struct class
+{
+	uint64_t number;
+	char *name;	  /* NULL: none is known */
+	bool is_read;	  /* by the debugger, if at all: another class may get the address later */
+	bool is_answered; /* it was read once, and may have had no name */
+	bool is_due, is_in_rows;
 };
 
 struct runtime {
@@ -39,8 +48,6 @@ struct runtime {
 	const char *const *functions;
 	/* Makes the program, o->d. False: it cannot be made for this process, which was said. */
 	bool (*program_make)(struct objects *o);
-	/* Classes are objects, whose names the debugger knows. */
-	bool has_class_objects;
 	/* Says at the end what rows do not show. May be NULL. */
 	void (*end)(struct objects *o);
 };
@@ -49,13 +56,23 @@ extern const struct runtime runtime_ruby, runtime_python, runtime_php, runtime_p
 
 /* ---- objects_names.c */
 
-/* Notes a class of a row, whose name may not be known, and asks for the names of those. */
+/* Notes a class of a row, whose name may not be known. */
 void class_note(struct objects *o, uint64_t class);
-void classes_ask(struct objects *o);
+/*
+ * Reads names of classes that were noted: of those that are new, or, for a report, of all that are
+ * in its rows. What the process does not tell now is asked for again.
+ */
+void classes_ask(struct objects *o, bool is_report);
+/* Says how many names could not be read, and why. */
+void classes_missing_say(const struct objects *o);
 
 /* ---- objects.c */
 
-#define CLASSES_MAX 10000 /* whose names are kept */
-bool class_is_known(const struct objects *o, uint64_t class);
-/* Notes the name of a class. The first name that a class gets is kept. */
-void class_add(struct objects *o, uint64_t class, const char *name);
+/* A process may make classes without end: those that come then are printed as their addresses. */
+#define CLASSES_MAX 10000
+/* NULL: it is not known. Valid until a class is added. */
+struct class *class_find(const struct objects *o, uint64_t number);
+/* Adds a class that is not known; the name is copied, and may be NULL. NULL: there are too many. */
+struct class *class_add(struct objects *o, uint64_t number, const char *name);
+/* Notes the name of a class that a probe or the runtime has told. The first one is kept. */
+void class_name_note(struct objects *o, uint64_t number, const char *name);

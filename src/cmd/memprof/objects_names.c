@@ -1,33 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of classes that no probe has told: the debugger reads them from the process, which stands
- * still for a moment. Each class is asked for once, because those without a name stay without.
+ * Names of classes that no probe has told: the debugger reads them from the process while it runs,
+ * new ones once a second. A class may get its name later, and another class its address, so that
+ * all classes of the rows are read once more for each report.
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "mdb/mdb.h"
 #include "objects.h"
+#include "target/ident.h"
 
 #define NAME_MAX_SIZE 1024u /* bytes of a name that are shown */
 
-/* What a command has written. */
+/* A command, and what it has written. */
+struct asking {
+	struct mdb *debugger;
+	struct strbuf out, failure;
+};
+
 static bool output_take(void *ctx, const char *text, size_t len)
 {
-	struct strbuf *b = ctx;
+	struct asking *a = ctx;
 
-	if (b->len + len > NAME_MAX_SIZE)
+	if (a->out.len + len > NAME_MAX_SIZE)
 		return false;
-	strbuf_add(b, text, len);
+	strbuf_add(&a->out, text, len);
 	return true;
 }
 
-/* Such a class keeps its address in the rows. */
-static void error_drop(void *ctx, const char *text)
+static void failure_note(void *ctx, const char *text)
 {
-	(void)ctx;
-	(void)text;
+	struct asking *a = ctx;
+
+	strbuf_clear(&a->failure);
+	strbuf_add(&a->failure, text, strcspn(text, "\n"));
 }
 
 /* "Shop::Order": what is no name of a constant is the value of something else. */
@@ -48,49 +57,109 @@ static bool is_class_name(const char *text)
 	return !begins;
 }
 
-static void class_ask(struct objects *o, struct mdb *debugger, struct strbuf *out, uint64_t class)
+static void failure_set(struct objects *o, const char *text)
+{
+	strbuf_clear(&o->failure);
+	look_text_add(&o->failure, text);
+}
+
+/* What has no name of a constant is not named now: a name that it had before is kept. */
+static void class_ask(struct objects *o, struct asking *a, struct class *c)
 {
 	char command[64];
 
-	strbuf_clear(out);
-	(void)snprintf(command, sizeof(command), "0x%llx::rbprint", (unsigned long long)class);
-	if (!mdb_run(debugger, command) || !out->len)
+	strbuf_clear(&a->out);
+	strbuf_clear(&a->failure);
+	(void)snprintf(command, sizeof(command), "0x%llx::rbprint", (unsigned long long)c->number);
+	if (!mdb_run(a->debugger, command) && a->failure.len) {
+		failure_set(o, a->failure.data);
 		return;
-	out->data[strcspn(out->data, "\n")] = '\0';
-	if (is_class_name(out->data))
-		class_add(o, class, out->data);
+	}
+	c->is_answered = true;
+	if (!a->out.len)
+		return;
+	a->out.data[strcspn(a->out.data, "\n")] = '\0';
+	if (!is_class_name(a->out.data))
+		return;
+	free(c->name);
+	c->name = mem_check(strdup(a->out.data));
 }
 
 void class_note(struct objects *o, uint64_t class)
 {
-	for (size_t i = 0; i < o->nasked; i++)
-		if (o->asked[i] == class)
+	struct class *c = class_find(o, class);
+
+	if (!c) {
+		c = class ? class_add(o, class, NULL) : NULL;
+		if (!c)
 			return;
-	if (!class || class_is_known(o, class) || o->nasked == CLASSES_MAX)
-		return;
-	o->asked = mem_check(realloc(o->asked, (o->nasked + 1) * sizeof(*o->asked)));
-	o->asked[o->nasked++] = class;
+		c->is_read = c->is_due = true;
+		o->ndue++;
+	}
+	c->is_in_rows = true;
 }
 
-void classes_ask(struct objects *o)
+/* Whether it is there, and no other process that has got its id. */
+static bool is_there(const struct objects *o)
 {
-	struct strbuf out = {0};
-	const struct mdb_opts opts = {.pid = o->m->pid,
-				      .ctx = &out,
-				      .write = output_take,
-				      .error = error_drop};
-	struct mdb *debugger;
-	struct err *e;
+	uint64_t started;
 
-	if (o->nanswered == o->nasked)
-		return;
-	e = mdb_open(&opts, &debugger);
-	if (!e) {
-		for (size_t i = o->nanswered; i < o->nasked; i++)
-			class_ask(o, debugger, &out, o->asked[i]);
-		mdb_close(debugger);
+	return look_is_there(o->m->pid) && proc_started(o->m->pid, &started) &&
+	       started == o->started;
+}
+
+static void classes_read(struct objects *o)
+{
+	struct asking a = {0};
+	const struct mdb_opts opts = {.pid = o->m->pid,
+				      .is_running = true,
+				      .ctx = &a,
+				      .write = output_take,
+				      .error = failure_note};
+	struct err *e = mdb_open(&opts, &a.debugger);
+
+	if (e) {
+		failure_set(o, err_text(e));
+		err_destroy(e);
+	} else {
+		for (size_t i = 0; i < o->nclasses; i++)
+			if (o->classes[i].is_due) {
+				class_ask(o, &a, &o->classes[i]);
+				o->classes[i].is_due = false;
+			}
+		o->ndue = 0;
 	}
-	err_destroy(e); /* it has ended */
-	o->nanswered = o->nasked;
-	strbuf_deinit(&out);
+	mdb_close(a.debugger);
+	strbuf_deinit(&a.out);
+	strbuf_deinit(&a.failure);
+}
+
+void classes_ask(struct objects *o, bool is_report)
+{
+	for (size_t i = 0; i < o->nclasses; i++) {
+		struct class *c = &o->classes[i];
+
+		if (is_report && c->is_in_rows && c->is_read && !c->is_due) {
+			c->is_due = true;
+			o->ndue++;
+		}
+		c->is_in_rows = false;
+	}
+	if (!o->ndue)
+		return;
+	if (is_there(o))
+		classes_read(o);
+	else
+		failure_set(o, "the process has ended");
+}
+
+void classes_missing_say(const struct objects *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->nclasses; i++)
+		n += o->classes[i].is_read && !o->classes[i].is_answered && !o->classes[i].name;
+	if (n)
+		say("the name%s of %zu class%s could not be read: %s", PLURAL(n), n,
+		    WORD_FOR(n, "", "es"), strbuf_text(&o->failure));
 }

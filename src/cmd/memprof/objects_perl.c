@@ -119,7 +119,7 @@ static bool perl_program_make(struct objects *o)
 
 	(void)variables_find(o->m->pid, o->module, variable_note, &v);
 	first = v.has_threads ? 1 : 0;
-	class_add(o, CLASS_ARENA, "values (1 of 169 seen)");
+	class_name_note(o, CLASS_ARENA, "values (1 of 169 seen)");
 	strbuf_adds(&o->d, memprof_d_objects_perl);
 	if (o->has[MORE])
 		strbuf_addf(&o->d,

@@ -52,7 +52,7 @@ static bool php_program_make(struct objects *o)
 {
 	const char *count = o->m->is_created ? "sum(1)" : "live(arg0, 1)", *sep = "\n";
 
-	class_add(o, CLASS_ARRAY, "array");
+	class_name_note(o, CLASS_ARRAY, "array");
 	strbuf_adds(&o->d, memprof_d_objects_php);
 	strbuf_adds(&o->d, "\nprovider memprof {\n");
 	for (size_t i = ARRAY; i < ARRAYS_END; i++)

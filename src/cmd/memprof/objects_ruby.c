@@ -3,9 +3,10 @@
  * Objects of Ruby: functions that hand out slots, and which argument of these is the class.
  *
  * A class that is built in has its name from the library's variables, which are read at once from a
- * process that runs, and told by one of -c when its program begins. Those of the program have it
- * from the debugger (objects_names.c), and, in the kernel, from the interpreter's probe
- * object-create, which new() fires before it has the object. Others are printed as an address.
+ * process that runs, and told by one of -c when its program begins. Classes of the program have it
+ * from the debugger (objects_names.c) where the process follows its objects by itself, else from
+ * the interpreter's probe object-create, which new() fires before it has the object. Others are
+ * printed as an address.
  *
  * Where the code is one that objects_ruby_code.c knows, all objects are seen in registers, by
  * probes that jump: the process itself keeps what is alive, by the place of its innermost frame
@@ -104,7 +105,7 @@ static bool names_make(struct objects *o)
 				    "\t@names[*(uint64_t *)copyin(0x%llx, 8), \"%s\"] = count();\n",
 				    (unsigned long long)v.words.addrs[i], v.names[i]);
 		else if (v.words.values[i])
-			class_add(o, v.words.values[i], v.names[i]);
+			class_name_note(o, v.words.values[i], v.names[i]);
 		free(v.names[i]);
 	}
 	is_stuck = v.words.is_stuck;
@@ -275,6 +276,7 @@ static bool ruby_program_make(struct objects *o)
 	bool is_own = levels_has(LEVEL_PROC_OWNER) && ruby_code_find(o, functions, NSLOTS, &code),
 	     ret = true;
 
+	o->reads_names = is_own;
 	strbuf_adds(d, memprof_d_objects_ruby);
 	if (is_own) {
 		session_prefer(o->m, "inproc", "auto");
@@ -312,6 +314,5 @@ const struct runtime runtime_ruby = {
 	.name = "Ruby",
 	.functions = functions,
 	.program_make = ruby_program_make,
-	.has_class_objects = true,
 	.end = ruby_end,
 };

@@ -428,7 +428,7 @@ static int class_read(const dtrace_aggdata_t *row, void *arg)
 }
 
 /* Reads the names of classes: those that probes have told, and then others. */
-static void names_read(const struct run *r)
+static void names_read(const struct run *r, bool is_report)
 {
 	void *arg = (void *)r->t;
 
@@ -438,7 +438,7 @@ static void names_read(const struct run *r)
 		return;
 	if (dtrace_aggregate_walk(r->m->dtp, class_read, arg) != 0)
 		library_fatal(r->m, "cannot read aggregations");
-	r->t->rows_end(r->t->arg);
+	r->t->rows_end(r->t->arg, is_report);
 }
 
 static void report_make(struct run *r)
@@ -451,7 +451,7 @@ static void report_make(struct run *r)
 				.seconds = at - (r->m->interval_s > 0 ? r->reported : r->started)};
 
 	rows_read(r->m, r->t->agg, &now);
-	names_read(r);
+	names_read(r, true);
 	if (r->t->take) {
 		r->t->take(&now, r->t->arg);
 		return;
@@ -627,7 +627,7 @@ static void events_consume(struct run *r)
 	if (r->t->row_note && clock_s() >= r->named_at + 1) {
 		if (dtrace_aggregate_snap(m->dtp) != 0)
 			library_fatal(m, "cannot read aggregations");
-		names_read(r);
+		names_read(r, false);
 		r->named_at = clock_s();
 	}
 	if (!r->is_held && has_held(r)) {

@@ -107,38 +107,94 @@ fi
 # names of the program's classes are read from the process, where no probe tells them
 if [ "$(uname -m)" = x86_64 ] && "$memprof" objects --show -c "$ruby test.rb" | grep -q 'uregs\[R_R'; then
 	cat >names.rb <<'END'
+def await(what) = (sleep 0.02 until File.exist?(ARGV[0] + what))
+def made(what) = File.write(ARGV[0] + what, "")
+class Base; def initialize(n); @n = n; end; end
 module Shop
-  class Order; def initialize(n); @n = n; end; end
+  class Order < Base; end
   class Sale < Order; end
 end
-anonymous = Class.new { def initialize(n); @n = n; end }
+anonymous = Class.new(Base)
+later = Class.new(Base)
 $kept = []
-sleep 0.1 until File.exist?(ARGV[0])
+await ""
 300.times { |n| $kept << Shop::Order.new(n) }
 20.times { |n| $kept << Shop::Sale.new(n) }
 10.times { |n| $kept << anonymous.new(n) }
 5.times { |n| $kept << Shop::Order.new(n).extend(Comparable) }
 Late = Class.new(Shop::Order)
 7.times { |n| $kept << Late.new(n) }
-File.write(ARGV[0] + ".made", "")
-ARGV[1] ? (sleep 3; exit!) : sleep(60)
+8.times { |n| $kept << later.new(n) }
+$old = Array.new(300) { |n| Object.const_set("Old#{n}", Class.new(Base)).new(n) }
+made ".made"
+await ".go"
+exit! if ARGV[1]
+Later = later
+$old = nil
+300.times { |n| Object.send(:remove_const, "Old#{n}") }
+4.times { GC.start }
+300.times { |n| $kept << Object.const_set("New#{n}", Class.new(Base)).new(n) }
+made ".done"
+sleep 60
 END
+	cat >holder.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+int main(int argc, char **argv) { return argc < 2 || ptrace(PTRACE_SEIZE, atoi(argv[1]), 0, 0) != 0 || !fopen("seized", "w") || pause(); }
+END
+	cc -o holder holder.c || fail "cc"
 	named() {
-		grep -qx '    300 names.rb:8:Shop::Order' out && grep -qx '     20 names.rb:9:Shop::Sale' out && grep -qx '     10 names.rb:10:class 0x[0-9a-f]*' out && grep -qx '      5 names.rb:11:Shop::Order' out && grep -qx '      7 names.rb:13:Late' out
+		grep -qx '    300 names.rb:12:Shop::Order' out && grep -qx '     20 names.rb:13:Shop::Sale' out && grep -qx '     10 names.rb:14:class 0x[0-9a-f]*' out && grep -qx '      5 names.rb:15:Shop::Order' out && grep -qx '      7 names.rb:17:Late' out
 	}
-	$ruby --disable-gems names.rb "$TMP/named" >/dev/null 2>&1 & names=$!
-	trap 'kill $names 2>/dev/null' EXIT
-	until grep -q libruby /proc/$names/maps || ! kill -0 $names; do sleep 0.02; done
-	"$memprof" objects -v -n 0 -p $names >out 2>err & tracer=$!
-	for i in $(seq 300); do grep -q "^SigCgt:.*[2367abef]..$" /proc/$tracer/status && break; sleep 0.1; done
-	for i in $(seq 300); do sleep 0.1; [ -e named ] || { kill -USR1 $tracer && is_reported && touch named; }; [ -e named.made ] && break; done
+	renamed() { [ $(grep -c '^ *1 names.rb:27:New[0-9]*$' out) = 300 ] && ! grep -q 'names.rb:27:Old' out; }
+	# asks for tables until one has what is wanted
+	table() { for i in $(seq 300); do : >out; kill -USR1 $tracer || return 1; sleep 0.2; "$@" && return; done; return 1; }
+	# starts the program and, with what follows, memprof; the objects are made when that has begun
+	names_run() {
+		rm -f named*
+		$ruby --disable-gems names.rb "$TMP/named" $1 >/dev/null 2>&1 & names=$!
+		trap 'kill $names 2>/dev/null' EXIT
+		until grep -q libruby /proc/$names/maps || ! kill -0 $names; do sleep 0.02; done
+		"$memprof" objects -v -n 0 -p $names >>out 2>err & tracer=$!
+		for i in $(seq 300); do grep -q "^SigCgt:.*[2367abef]..$" /proc/$tracer/status && break; sleep 0.1; done
+		table is_reported || fail "names of classes: no table"
+	}
+	is_made() { for i in $(seq 300); do [ -e named.$1 ] && return; sleep 0.1; done; return 1; }
+	names_run
+	# somebody else holds the process by ptrace(2), as a debugger does
+	./holder $names & holder=$!
+	for i in $(seq 100); do [ -e seized ] && break; sleep 0.1; done
+	[ -e seized ] && touch named && is_made made && table named && grep -q ' names.rb:19:Old299$' out || fail "names of classes while another process traces it"
+	kill $holder
+	grep -qx '      8 names.rb:18:class 0x[0-9a-f]*' out || fail "a class has a name too early"
+	touch named.go
+	is_made done && table grep -qx '      8 names.rb:18:Later' out || fail "a name that came later"
+	table renamed || fail "names of classes that are gone"
+	: >out
 	kill -TERM $tracer
 	wait $tracer && named || fail "names of classes"
 	kill $names
 	# an emulated machine's time stamp counter is none that a process may read
 	grep -q "itself, 0 by uprobes$\|time cannot be read in process" err || fail "names of classes cost probes in the kernel"
+	grep -q "could not be read" err && fail "names are said to be missing"
+
 	# one that ends at once, so that nobody holds it: they are read while it runs
-	"$memprof" objects -n 0 $ruby --disable-gems names.rb "$TMP/named" ends >out 2>err && named || fail "names of classes of a process that is gone"
+	names_run ends
+	touch named
+	is_made made && table named || fail "names of classes of a process that will be gone"
+	: >out
+	touch named.go
+	wait $tracer && named || fail "names of classes of a process that is gone"
+	# they cannot be read while memprof does not run
+	names_run ends
+	kill -STOP $tracer
+	touch named named.go
+	wait $names
+	: >out
+	kill -CONT $tracer
+	wait $tracer && grep -qx ' *20 .*:class 0x[0-9a-f]*' out && grep -q 'the names of [0-9]* classes could not be read: the process has ended$' err || fail "names that are missing"
 fi
 
 # one that runs already
@@ -220,7 +276,7 @@ rb_ec_wb_protected_newobj_of:
 	movl $0x2001, %esi
 	call rb_ec_wb_protected_newobj_of@plt
 END2
-	for f in ruby_run_node rb_obj_call_init_kw rb_obj_alloc ruby_vm_destruct; do
+	for f in ruby_run_node rb_obj_call_init_kw rb_obj_alloc ruby_sig_finalize; do
 		printf '.globl %s\n.type %s, @function\n%s: ret\n.size %s, 1\n' $f $f $f $f >>large.s
 	done
 	for size in 16383 16384; do
