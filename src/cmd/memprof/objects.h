@@ -37,6 +37,7 @@ struct class
 	bool is_read;	  /* by the debugger, if at all: another class may get the address later */
 	bool is_answered; /* it was read once, and may have had no name */
 	bool is_due, is_in_rows;
+	uint8_t nfailed; /* how often it could not be read since it is due */
 };
 
 struct runtime {

@@ -14,6 +14,7 @@
 #include "target/ident.h"
 
 #define NAME_MAX_SIZE 1024u /* bytes of a name that are shown */
+#define TRIES_MAX     5	    /* to read a name, before a report asks for it again */
 
 /* A command, and what it has written. */
 struct asking {
@@ -63,8 +64,11 @@ static void failure_set(struct objects *o, const char *text)
 	look_text_add(&o->failure, text);
 }
 
-/* What has no name of a constant is not named now: a name that it had before is kept. */
-static void class_ask(struct objects *o, struct asking *a, struct class *c)
+/*
+ * What has no name of a constant is not named now: a name that it had before is kept. False: it
+ * could not be read.
+ */
+static bool class_ask(struct objects *o, struct asking *a, struct class *c)
 {
 	char command[64];
 
@@ -73,16 +77,17 @@ static void class_ask(struct objects *o, struct asking *a, struct class *c)
 	(void)snprintf(command, sizeof(command), "0x%llx::rbprint", (unsigned long long)c->number);
 	if (!mdb_run(a->debugger, command) && a->failure.len) {
 		failure_set(o, a->failure.data);
-		return;
+		return false;
 	}
 	c->is_answered = true;
 	if (!a->out.len)
-		return;
+		return true;
 	a->out.data[strcspn(a->out.data, "\n")] = '\0';
 	if (!is_class_name(a->out.data))
-		return;
+		return true;
 	free(c->name);
 	c->name = mem_check(strdup(a->out.data));
+	return true;
 }
 
 void class_note(struct objects *o, uint64_t class)
@@ -122,12 +127,14 @@ static void classes_read(struct objects *o)
 		failure_set(o, err_text(e));
 		err_destroy(e);
 	} else {
-		for (size_t i = 0; i < o->nclasses; i++)
-			if (o->classes[i].is_due) {
-				class_ask(o, &a, &o->classes[i]);
-				o->classes[i].is_due = false;
-			}
-		o->ndue = 0;
+		for (size_t i = 0; i < o->nclasses; i++) {
+			struct class *c = &o->classes[i];
+
+			if (!c->is_due || (!class_ask(o, &a, c) && ++c->nfailed < TRIES_MAX))
+				continue;
+			c->is_due = false;
+			o->ndue--;
+		}
 	}
 	mdb_close(a.debugger);
 	strbuf_deinit(&a.out);
@@ -141,6 +148,7 @@ void classes_ask(struct objects *o, bool is_report)
 
 		if (is_report && c->is_in_rows && c->is_read && !c->is_due) {
 			c->is_due = true;
+			c->nfailed = 0;
 			o->ndue++;
 		}
 		c->is_in_rows = false;
