@@ -260,6 +260,7 @@ rm -f loaded
 trap 'kill $victim $odd_pid 2>/dev/null' EXIT
 for i in $(seq 300); do [ -e loaded ] && break; sleep 0.1; done
 timeout 60 "$memprof" objects -p $odd_pid -d 1 >out 2>err; [ $? = 1 ] && grep -q "odd names \(is\|are\) not followed" err && grep -q "has no Ruby" err || fail "an odd name"
+kill $odd_pid
 
 # functions that hand out slots are not read for ever: one of more than 16 KB is none of Ruby's
 if [ "$(uname -m)" = x86_64 ]; then
