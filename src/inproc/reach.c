@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a jump reaches: the region lies near those files that have the most windows together. Files
+ * The files that jumps reach: the region lies near those files that have the most windows. Files
  * that are far from it, as the program is from its libraries, have stubs in a mirror of the region
  * near them (patch/patch.h), which work on the same memory.
  *

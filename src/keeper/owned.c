@@ -35,7 +35,7 @@ static void journal_close(struct windows_journal *j)
 	(void)munmap(j, sizeof(*j));
 }
 
-/* What a process has unmapped, or that it has ended, is no error: nobody counts there. */
+/* Words that the process has unmapped, or that have ended with it, are no error. */
 static void words_set(const struct windows_journal *j, int mem_fd, taddr pointer)
 {
 	const struct windows_owner *w = &j->owner;

@@ -333,7 +333,7 @@ static bool words_add(const struct patch *p)
 	return any;
 }
 
-/* What a process has unmapped, or that it has ended, is no error: nobody counts there. */
+/* Words that the process has unmapped, or that have ended with it, are no error. */
 static void words_clear(const struct patch *p)
 {
 	const struct windows_owner *w = &p->journal->owner;

@@ -65,7 +65,7 @@ static void failure_set(struct objects *o, const char *text)
 }
 
 /*
- * What has no name of a constant is not named now: a name that it had before is kept. False: it
+ * A class that no constant names gets no name now, and keeps the one that it had before. False: it
  * could not be read.
  */
 static bool class_ask(struct objects *o, struct asking *a, struct class *c)

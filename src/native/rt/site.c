@@ -4,7 +4,7 @@
  *
  * These are the only loads through pointers of the program. The thread reads its own context, and
  * frames that lie within the stack which that context has; nothing that a frame leads to is read.
- * What is null or misaligned, and a frame outside of the stack, ends the search.
+ * A pointer that is null or misaligned, and a frame outside of the stack, end the search.
  *
  * The context is there because the probe is in a function of the runtime that uses it: a thread
  * that has ended may keep the address of one that was freed, and still run the C library. The
