@@ -72,7 +72,7 @@ static bool is_of_file(const struct proc_map *m, const struct inproc_file *f)
 
 static const char odd_why[] = "in code that is mapped writable or shared";
 
-/* Of two that are equal, the one nearer to where the file was before: stubs reach it. */
+/* The larger group; of two equal ones the nearer to where the file was, because stubs reach it. */
 static bool group_is_better(const struct group *g, const struct group *best, uint64_t was)
 {
 	uint64_t here = g->bias - was, there = best->bias - was;
